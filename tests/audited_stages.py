@@ -26,13 +26,13 @@ HEAVY = (
 
 def opened(command: str) -> set[str]:
     """Run a stage's command in this process; return the files of the working folder that it opens to read."""
-    root, found = f"{Path.cwd()}{os.sep}", set()
+    root, paths = f"{Path.cwd()}{os.sep}", set()
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
             path, mode = os.path.abspath(os.fsdecode(arguments[0])), str(arguments[1])  # noqa: PTH100  (links stay links)
             if path.startswith(root) and not set(mode) & set("wax"):
-                found.add(path.removeprefix(root))
+                paths.add(path.removeprefix(root))
 
     sys.argv = shlex.split(command)
     sys.addaudithook(hook)
@@ -41,7 +41,7 @@ def opened(command: str) -> set[str]:
     except SystemExit as end:
         if end.code:
             raise
-    return found
+    return paths
 
 
 def forked(command: str) -> dict[str, object]:

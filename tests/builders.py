@@ -120,15 +120,15 @@ def decision(pair: str = "p1", ask: str = "triage", **fields: Any) -> CaseDecisi
     return CaseDecision(key=f"{pair}/{ask}", study="decisions", pair=pair, ask=ask, **(made | fields))
 
 
-def reading(one: CaseDecision, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
+def reading(asked: CaseDecision, telling: str, shares: Sequence[float], end: str = "", **fields: Any) -> Reading:
     """Read a decision with some probabilities of its levels; without any, a text that names no level."""
-    given = dict(zip(one.levels, shares, strict=False))
+    given = dict(zip(asked.levels, shares, strict=False))
     made: dict[str, Any] = {
         "probabilities": given,
         "expected": sum(place * share for place, share in enumerate(shares)) if shares else None,
         "chosen": max(given, key=given.__getitem__) if given else "",
     }
-    return Reading(key=f"{one.pair}/{telling}/{one.ask}{end}", study="decisions", **(made | fields))
+    return Reading(key=f"{asked.pair}/{telling}/{asked.ask}{end}", study="decisions", **(made | fields))
 
 
 def judgement(

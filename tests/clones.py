@@ -23,7 +23,7 @@ IMMUTABLE = (".git/objects", ".dvc/cache/files", ".cache/models")
 """Folders whose files are named after their content: copies share them."""
 SHORTENED = ("conditions", "templates")
 FEWER = {"controls": False, "mirrors": False, "rereadings": ["swapped"]}
-"""Of the vignettes, half the replies."""
+"""Half the replies of the vignettes."""
 ORDERS = 1
 """Orders of a question's options: a preference for a letter changes nothing that these tests show."""
 
@@ -69,10 +69,10 @@ class Clone:
 
     def compare(self, base: str, head: str) -> dict[str, dict[str, dict[str, float]]]:
         """Compare two revisions with `dvc metrics diff`: old, new and diff of each figure, by file and dotted name."""
-        found: dict[str, dict[str, dict[str, float]]] = json.loads(
+        differences: dict[str, dict[str, dict[str, float]]] = json.loads(
             self.dvc("metrics", "diff", "--all", "--json", base, head, "--targets", "metrics").stdout
         )
-        return found
+        return differences
 
     def metrics(self, base: str, head: str) -> list[dict[str, float]]:
         """Read the figures of two revisions, by file and dotted name."""

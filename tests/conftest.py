@@ -130,7 +130,7 @@ def _in_checkout() -> set[str]:
         capture_output=True,
     )
     lines = listed.stdout.decode("utf-8").splitlines()
-    return {line for line in lines if not any(one in line for one in CACHES)}
+    return {line for line in lines if not any(folder in line for folder in CACHES)}
 
 
 PACKAGES = ".cache/optimum/"

@@ -114,7 +114,7 @@ def noting_judging(log: str, pause: float, *how: Any) -> Iterator[Process[Pair, 
 def note(log: Path, *what: str) -> None:
     """Add lines to the notes: the process, and what it did."""
     with log.open("a", encoding="utf-8") as file:
-        file.writelines(f"{os.getpid()} {one}\n" for one in what)
+        file.writelines(f"{os.getpid()} {action}\n" for action in what)
 
 
 @dataclass

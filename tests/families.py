@@ -86,7 +86,7 @@ class Family(NamedTuple):
 
     `special` and `marks` are tokens of their own, `end` ends a reply. `likely` are the first tokens of the sequences
     that are likely at any place. `mxfp4` says that its experts are published in 4 bits. `begin` begins every text,
-    `rotation` is how positions are told where that is not the architecture's usual way.
+    `rotation` is how positions are encoded where that is not the architecture's usual way.
     """
 
     architecture: tiny.Architecture

@@ -168,7 +168,7 @@ class LoopbackHub(Loopback):
         if "stalls" in repository.faults:
             self.released.wait()
             return
-        fault = next((one for one in ("half", "longer", "shorter", "damaged") if one in repository.faults), None)
+        fault = next((kind for kind in ("half", "longer", "shorter", "damaged") if kind in repository.faults), None)
         if fault:
             repository.faults.remove(fault)
         match fault:

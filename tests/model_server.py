@@ -66,7 +66,7 @@ class ModelServer(Loopback):
         ids = self._ids(body["prompt"])
         ids.append(int(self._log_p(ids)[-1].argmax()))  # the one token that is asked for
         values = self._own(ids)
-        logprobs = {"tokens": [self._words.decode(one) for one in ids], "token_logprobs": values}
+        logprobs = {"tokens": [self._words.decode(token) for token in ids], "token_logprobs": values}
         self._send(handler, {"choices": [{"index": 0, "text": "", "logprobs": logprobs}]})
 
     def _complete_chat(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
@@ -88,14 +88,14 @@ class ModelServer(Loopback):
         choice["message"]["content"] = self._words.decode(reply[len(ids) :], skip_special_tokens=True)
         if body.get("prompt_logprobs") is not None and "prompt_logprobs" in self.gives:
             answer["prompt_logprobs"] = [
-                None if value is None else {str(one): {"logprob": value, "decoded_token": self._words.decode(one)}}
-                for one, value in zip(ids, self._own(ids), strict=True)
+                None if value is None else {str(token): {"logprob": value, "decoded_token": self._words.decode(token)}}
+                for token, value in zip(ids, self._own(ids), strict=True)
             ]
         if body.get("logprobs") and "top_logprobs" in self.gives:
             best = torch.topk(self._log_p(ids)[-1], body["top_logprobs"])
             listed = [
-                {"token": self._words.decode(int(one)), "logprob": self.spoil(float(value))}
-                for value, one in zip(best.values, best.indices, strict=True)
+                {"token": self._words.decode(int(token)), "logprob": self.spoil(float(value))}
+                for value, token in zip(best.values, best.indices, strict=True)
             ]
             choice["logprobs"] = {"content": [{**listed[0], "top_logprobs": listed}]}
         self._send(handler, answer)
@@ -114,4 +114,4 @@ class ModelServer(Loopback):
     def _own(self, ids: Sequence[int]) -> list[float | None]:
         """Give each token's log probability after the tokens before it; the first has none."""
         table = self._log_p(ids)
-        return [None, *(self.spoil(float(table[place, one])) for place, one in enumerate(ids[1:]))]
+        return [None, *(self.spoil(float(table[place, token])) for place, token in enumerate(ids[1:]))]

@@ -141,7 +141,7 @@ def stereotype(index: int, dimension: str, group: str) -> dict[str, Any]:
 
 
 def log_ratio(index: int) -> dict[str, Any]:
-    """Give what epidemiology says of a story: from -1.5 to 1.75 nats, within a nat."""
+    """Give what epidemiology says about a story: from -1.5 to 1.75 nats, within a nat."""
     value = (index - 6) / 4
     return {"value": value, "low": value - 0.5, "high": value + 0.5, "note": "counted", "source": "made up"}
 

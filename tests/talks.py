@@ -50,9 +50,9 @@ PROMPTS = [
 ]
 
 
-def reread(asked: Prompt, reading: str, said: str, **change: Any) -> Prompt:
+def reread(asked: Prompt, reading: str, reply: str, **change: Any) -> Prompt:
     """Ask for the likelihoods of a prompt's candidates after a given reply to its first turn."""
-    fields = {"key": f"{asked.key}/{reading}", "given": (said,), "reply": False, "stem": asked.turns[0]}
+    fields = {"key": f"{asked.key}/{reading}", "given": (reply,), "reply": False, "stem": asked.turns[0]}
     return asked.model_copy(update=fields | change)
 
 
@@ -117,7 +117,9 @@ class Reference(NamedTuple):
         import torch
 
         before, ids = self.encode(text), self.encode(joined)
-        start = next((n for n, (one, other) in enumerate(zip(before, ids, strict=False)) if one != other), len(before))
+        start = next(
+            (n for n, (first, second) in enumerate(zip(before, ids, strict=False)) if first != second), len(before)
+        )
         with torch.inference_mode():
             log_p = self.model(torch.tensor([ids])).logits[0].double().log_softmax(-1)
         return float(log_p[range(start - 1, len(ids) - 1), ids[start:]].mean())

@@ -60,7 +60,7 @@ ALTERING = {
     "marks alone are kept": chatml(_if("'words' in turn.content", "{{ turn.content }}", "It hurts.")),
     "a mark of another turn": chatml(_if("turn.role == 'user'", "words1said")),
 }
-"""Templates that change what is said, leave it out, or say other things of some patients, by what they do."""
+"""Templates that change what is said, leave it out, or say other things about some patients, by what they do."""
 
 _LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}"
 _ENDS = "{% endfor %}{% endfor %}{% endfor %}"
@@ -190,7 +190,7 @@ WITHOUT_SYSTEM = {"gemma2", "without a system"}
 
 
 class _Then(datetime):
-    """A clock that stands still on the day that templates are told."""
+    """A clock that stands still on the day that templates are given."""
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:
@@ -199,7 +199,7 @@ class _Then(datetime):
 
 
 def tell_the_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the templates of transformers, which are told the current day, be told the one that ours are."""
+    """Give the templates of transformers, which get the current day, the day that ours get."""
     from transformers.utils import chat_template_utils
 
     monkeypatch.setattr(chat_template_utils, "datetime", _Then)

@@ -60,7 +60,7 @@ SIBLINGS = {("decisions", "vignettes"), ("letters", "vignettes"), ("vignettes", 
 COMPUTED = {"__init__.py", "cli/app.py", "cli/running.py", "pipeline/infer.py", "pipeline/steps.py"}
 """Modules that import by a name that is computed: `equipoise.core.code` says why each may."""
 FOREIGN = {"dvc", "eq", "metadata", "scipy", "section", "settings"}
-"""First parts of dotted names in docstrings that are no module of ours: packages, and variables in examples."""
+"""First parts of dotted names in docstrings that are not modules of ours: packages, and variables in examples."""
 SUFFIXES = {"bib", "csv", "eval", "json", "jsonl", "md", "onnx", "py", "safetensors", "svg"}
 SUFFIXES |= {"tex", "toml", "txt", "xml", "yaml"}
 """Last parts of dotted names that are names of files."""
@@ -96,13 +96,13 @@ def room_of(module: str) -> str | None:
 @cache
 def arrows() -> dict[tuple[str, str], list[str]]:
     """Find which room imports which, from the library and the folders outside, with the modules that do."""
-    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    importers: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     sources = [(room, name, path) for name, path in modules().items() if (room := room_of(name))]
     sources += [(f"{top}/", str(path), path) for top in OUTSIDE for path in sorted((ROOT / top).rglob("*.py"))]
     for room, name, path in sources:
         for other in {room_of(module) for module in imports_of(path)} - {room, None}:
-            found[room, str(other)].append(name)
-    return dict(found)
+            importers[room, str(other)].append(name)
+    return dict(importers)
 
 
 def test_every_package_is_a_room() -> None:
@@ -277,16 +277,18 @@ def _resolves(name: str) -> bool:
 
 def _attributes(body: Iterable[ast.stmt]) -> Mapping[str, ast.stmt]:
     """Find what the statements of a module define or import, by name."""
-    found: dict[str, ast.stmt] = {}
+    attributes: dict[str, ast.stmt] = {}
     for statement in body:
         match statement:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found[name] = statement
+                attributes[name] = statement
             case ast.Import(names=names) | ast.ImportFrom(names=names):
-                found |= {alias.asname or alias.name: statement for alias in names}
+                attributes |= {alias.asname or alias.name: statement for alias in names}
             case ast.Assign() | ast.AnnAssign():
                 targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-                found |= {node.id: statement for one in targets for node in ast.walk(one) if isinstance(node, ast.Name)}
+                attributes |= {
+                    node.id: statement for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+                }
             case _:
                 pass
-    return found
+    return attributes

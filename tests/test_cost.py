@@ -98,16 +98,16 @@ def test_writing_is_bound_by_memory_and_arithmetic() -> None:
     which is longer than 2 GB at 1 TB/s, and keys and values 8 ms: 80 / 0.328 = 243.9. At the slow end 80 / 125 = 0.64 s
     and 16 ms: 80 / 0.656 = 121.95.
     """
-    found = writing("made", entry(), Bounds(100, 100), Copy(1, rates()))
+    bounds = writing("made", entry(), Bounds(100, 100), Copy(1, rates()))
 
-    assert found == pytest.approx((121.951, 243.902), abs=1e-3)
+    assert bounds == pytest.approx((121.951, 243.902), abs=1e-3)
 
 
 def test_weights_are_the_longer_part_of_a_step_for_few_replies() -> None:
     """8 replies of 1,000 tokens on a fast GPU: 8 / (2 GB / 1 TB/s + 8 GB / 1 TB/s) = 800, and half at the slow end."""
-    found = writing("made", entry(), Bounds(1000, 1000), Copy(1, rates(peak_tflops=figure(1000))))
+    bounds = writing("made", entry(), Bounds(1000, 1000), Copy(1, rates(peak_tflops=figure(1000))))
 
-    assert found == pytest.approx((400, 800))
+    assert bounds == pytest.approx((400, 800))
 
 
 def test_no_more_replies_are_under_way_than_the_backend_allows() -> None:
@@ -163,10 +163,10 @@ def test_cost_is_start_and_weights_and_work_on_all_gpus() -> None:
     dollar an hour. Slow: 20 s, 2 s, and 500 x 250 / 150 s, twice for the kernels: 1,688.7 s at 2 dollars.
     """
     given_rates = rates(run("reading", 200, 100, 2), run("reading", 200, 200, 2))
-    found = cost("made", entry(), Load(1000, 250, Bounds(0, 0)), 2, given_rates)
+    estimate = cost("made", entry(), Load(1000, 250, Bounds(0, 0)), 2, given_rates)
 
-    assert found.seconds == pytest.approx((635.5, 22 + 2 * 500 * 250 / 150))
-    assert found.dollars == pytest.approx((635.5 * 2 / 3600, (22 + 2 * 500 * 250 / 150) * 2 / 3600 * 2))
+    assert estimate.seconds == pytest.approx((635.5, 22 + 2 * 500 * 250 / 150))
+    assert estimate.dollars == pytest.approx((635.5 * 2 / 3600, (22 + 2 * 500 * 250 / 150) * 2 / 3600 * 2))
 
 
 def test_a_gpu_that_is_left_over_is_paid_for() -> None:
@@ -181,9 +181,9 @@ def test_a_gpu_that_is_left_over_is_paid_for() -> None:
 def test_writing_is_added_to_reading() -> None:
     """Ten prompts of 100 tokens, 10 to 20 written ones at 10 a second: 10.5 + 5 + 10 s, and 22 + (20/3 + 20) x 2 s."""
     given_rates = rates(run("reading", 200, 100, 2), run("reading", 200, 200, 2), run("writing", 1, 10, 1))
-    found = cost("made", entry(), Load(10, 100, Bounds(10, 20)), 1, given_rates)
+    estimate = cost("made", entry(), Load(10, 100, Bounds(10, 20)), 1, given_rates)
 
-    assert found.seconds == pytest.approx((10.5 + 5 + 10, 22 + (1000 / 150 + 20) * 2))
+    assert estimate.seconds == pytest.approx((10.5 + 5 + 10, 22 + (1000 / 150 + 20) * 2))
 
 
 @given(
@@ -196,12 +196,12 @@ def test_writing_is_added_to_reading() -> None:
 def test_more_gpus_are_never_slower(prompts: int, read: float, least: float, more: float, gpus: int) -> None:
     """Twice the GPUs take no longer, and the low end is never above the high one."""
     load = Load(prompts, read, Bounds(least, least + more))
-    one, two = (cost("made", entry(), load, count, rates()) for count in (gpus, 2 * gpus))
+    single, double = (cost("made", entry(), load, count, rates()) for count in (gpus, 2 * gpus))
 
-    assert one.seconds.low <= one.seconds.high
-    assert one.dollars.low <= one.dollars.high
-    assert two.seconds.low <= one.seconds.low
-    assert two.seconds.high <= one.seconds.high
+    assert single.seconds.low <= single.seconds.high
+    assert single.dollars.low <= single.dollars.high
+    assert double.seconds.low <= single.seconds.low
+    assert double.seconds.high <= single.seconds.high
 
 
 @pytest.mark.parametrize(
@@ -227,11 +227,11 @@ def test_the_shares_of_the_peak_are_those_of_the_runs() -> None:
     """What rates.yaml says is reached in reading is the least and the most of its runs, by 2 operations a parameter."""
     entries = script.load_entries()
     reached = []
-    for one in COMMITTED.runs:
-        if one.of == "reading":
-            name = one.stands_for[0]
+    for published in COMMITTED.runs:
+        if published.of == "reading":
+            name = published.stands_for[0]
             active = COMMITTED.active[name].value * 1e9 if name in COMMITTED.active else entries[name].n_parameters
-            reached.append(one.tokens_a_second * 2 * active / (COMMITTED.peak_tflops.value * 1e12))
+            reached.append(published.tokens_a_second * 2 * active / (COMMITTED.peak_tflops.value * 1e12))
 
     assert (COMMITTED.peak_reached.low, COMMITTED.peak_reached.high) == (round(min(reached), 2), round(max(reached), 2))
 
@@ -239,7 +239,7 @@ def test_the_shares_of_the_peak_are_those_of_the_runs() -> None:
 def test_the_runs_stand_for_the_eight_models() -> None:
     """Each of the eight has published runs of reading and of writing, and no other model is named."""
     for of in ("reading", "writing"):
-        named = {name for one in COMMITTED.runs if one.of == of for name in one.stands_for}
+        named = {name for published in COMMITTED.runs if published.of == of for name in published.stands_for}
         assert named == set(script.MODELS)
     assert set(script.MODELS) == set(families.FAMILIES)
 
@@ -273,10 +273,10 @@ def test_models_without_outputs_write_between_the_means() -> None:
 def test_a_prompt_is_read_once() -> None:
     """Nothing is written by likelihood; by generation the reply, each token of which comes after the prompt."""
     tokens = {"prompts": {"likelihood": {"mean": 99}, "generate": {"mean": 97}}, "outputs": {"a": {"mean": 50.0}}}
-    found = script.loads("a", tokens)
+    loads = script.loads("a", tokens)
 
-    assert (found["likelihood"].read, found["likelihood"].written) == (99, (0, 0))
-    assert (found["generate"].read, found["generate"].written, found["generate"].before) == (97, (50, 50), (122, 122))
+    assert (loads["likelihood"].read, loads["likelihood"].written) == (99, (0, 0))
+    assert (loads["generate"].read, loads["generate"].written, loads["generate"].before) == (97, (50, 50), (122, 122))
 
 
 @pytest.fixture(scope="module")
@@ -288,9 +288,9 @@ def committed() -> dict[str, Any]:
 
 def test_figures_are_what_the_rates_give(committed: dict[str, Any]) -> None:
     """The figures in the repository follow from its rates, its registry and the tokens counted."""
-    found = script.estimates(script.load_entries(), committed["tokens"], COMMITTED)
+    estimates = script.estimates(script.load_entries(), committed["tokens"], COMMITTED)
 
-    assert json.loads(json.dumps(found)) == {name: committed[name] for name in found}
+    assert json.loads(json.dumps(estimates)) == {name: committed[name] for name in estimates}
 
 
 def test_page_is_what_the_figures_give(committed: dict[str, Any]) -> None:

@@ -17,8 +17,8 @@ SIZE = re.compile(r"(\d+)gb")
 @pytest.fixture(scope="module")
 def container() -> dict[str, Any]:
     """Read the file, which is JSON without comments."""
-    found: dict[str, Any] = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
-    return found
+    configuration: dict[str, Any] = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    return configuration
 
 
 def test_it_has_only_properties_of_the_specification(container: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ def test_no_page_needs_a_network(site: Path) -> None:
         fetched = Fetched()
         fetched.feed(page.read_text(encoding="utf-8"))
         assert fetched.addresses
-        assert [one for one in fetched.addresses if re.match(r"(?:https?:)?//", one)] == [], page.name
+        assert [address for address in fetched.addresses if re.match(r"(?:https?:)?//", address)] == [], page.name
     for style in site.rglob("*.css"):
         assert not FETCHED.search(style.read_text(encoding="utf-8")), style.name
 
@@ -249,7 +249,7 @@ def test_every_stage_and_target_that_the_pages_name_exists() -> None:
     # Actions of GitHub are named OWNER/NAME@REVISION.
     chains = re.findall(r"(?<![/\w])([a-z]+)@(\w+)", text)
     named = {stage for stage, _ in chains}
-    named |= {one for some in re.findall(r"dvc repro((?: [a-z]+)+)(?!@)\b", text) for one in some.split()}
+    named |= {stage for some in re.findall(r"dvc repro((?: [a-z]+)+)(?!@)\b", text) for stage in some.split()}
     costs = (DOCS / "performance.md").read_text(encoding="utf-8").partition("| stage |")[2].partition("| DVC's")[0]
     named |= set(re.findall(r"^\| ([a-z]+) \|", costs, re.MULTILINE))
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
-    """Ten examples, told of a control and 31 groups by a phantom; without a diagnosis, the vignettes are refused."""
+    """A phantom is asked ten examples about a control and 31 groups; without a diagnosis, the vignettes are refused."""
     clone = Clone(tmp_path)
     examples = tmp_path / "data/examples/bench.jsonl"
     lines = examples.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -34,7 +34,7 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
     assert "these cases have no diagnoses: leave vignettes out of `studies`" in refused.stderr
     assert len(figures["panel"]) == 31
     # 2 nats from end to end of every scale.
-    assert min(found["decision_shift"]["estimate"] for found in figures["panel"].values()) > 0.1
+    assert min(group["decision_shift"]["estimate"] for group in figures["panel"].values()) > 0.1
     assert len(picture) == 31 * 3
     assert {row["dimension"] for row in picture} == {"triage", "test", "psychiatric referral"}
     assert "white-unhoused" in (tmp_path / "report/index.html").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def test_imported_cases_are_asked_about_a_panel(tmp_path: Path) -> None:
 
 def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
     """It is asked until its verdict is in; its figures are those of a fixed run over the questions that were asked."""
-    clone, found = Clone(tmp_path), {}
+    clone, metrics = Clone(tmp_path), {}
     few = tmp_path / "data/items/few.jsonl"
     # More than the twenty questions from which on a study may stop; then all of those that were asked.
     variants = {
@@ -61,17 +61,17 @@ def test_a_biased_phantom_stops_early(tmp_path: Path) -> None:
         # The page is read of the first alone.
         until = () if name == "stopped" else ("measure@questions",)
         clone.dvc("exp", "run", "--name", name, *changes(*settings), *until)
-        found[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
+        metrics[name] = json.loads((tmp_path / "metrics/questions.json").read_text(encoding="utf-8"))
         if name == "stopped":
             lines = (tmp_path / "data/questions/asked.jsonl").read_text(encoding="utf-8").splitlines()
             units = {row["key"]: row["asked"] for row in map(json.loads, lines)}
             page = (tmp_path / "report/index.html").read_text(encoding="utf-8")
             clone.git("checkout", "--quiet", "--force", "main")
             items = (tmp_path / "data/items/authored.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-            few.write_text("".join(one for one in items if units.get(json.loads(one)["key"])), encoding="utf-8")
-    stopped, fixed = found["stopped"], found["fixed"]
+            few.write_text("".join(line for line in items if units.get(json.loads(line)["key"])), encoding="utf-8")
+    stopped, fixed = metrics["stopped"], metrics["fixed"]
     verdict = stopped.pop("verdict")
-    endpoints = [one.pop("group_effect") for one in (stopped, fixed)]
+    endpoints = [figures.pop("group_effect") for figures in (stopped, fixed)]
     stopped.pop("told"), fixed.pop("told")
 
     assert verdict["is"] == fixed.pop("verdict")["is"] == "biased beyond the margin"

@@ -41,7 +41,7 @@ def test_one_study_is_run_alone_and_leaves_nothing_of_the_others(clone: Clone) -
 
     assert ran == {"check", "export", "report", *(f"{verb}@stigma" for verb in CHAIN)}
     summary = json.loads(clone.dvc("metrics", "diff", "--all", "--json", "main", "alone").stdout)
-    told = {path for path, values in summary.items() if any(one["new"] is not None for one in values.values())}
+    told = {path for path, values in summary.items() if any(change["new"] is not None for change in values.values())}
     assert told == {"metrics/summary/stigma.json"}
     assert summary["metrics/summary/stigma.json"].keys() == {"figure", "estimate", "n", "verdict"}
     planned = clone.dvc("repro", "--dry", "--force", "measure@exam").stdout
@@ -63,7 +63,7 @@ def test_an_analysis_parameter_loads_no_model(clone: Clone) -> None:
 
     shift = "metrics/vignettes.json:stereotype_shift_net"
     before, after = (
-        found[f"{shift}.ci_high"] - found[f"{shift}.ci_low"] for found in clone.metrics("main", "analysis")
+        figures[f"{shift}.ci_high"] - figures[f"{shift}.ci_low"] for figures in clone.metrics("main", "analysis")
     )
 
     # A 90 % interval is narrower than a 95 % one.

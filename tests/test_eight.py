@@ -137,11 +137,11 @@ def serve(hub: LoopbackHub, name: str, folder: Path) -> str:
 
 def stage(name: str) -> Any:
     """Load a stage's script."""
-    found = importlib.util.spec_from_file_location(f"stage_{name}", ROOT / "stages" / f"{name}.py")
-    assert found is not None
-    assert found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    spec = importlib.util.spec_from_file_location(f"stage_{name}", ROOT / "stages" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
@@ -164,7 +164,7 @@ def keep(run: Run, pairs: int) -> None:
     for name in ("vignettes", "tellings"):
         rows = [row for row in jsonl.read(run.built(name), Vignette) if row.pair in chosen]
         jsonl.write(run.built(name), rows)
-    asked = [one for one in jsonl.read(run.built("prompts"), Prompt) if one.key.split("/")[0] in chosen]
+    asked = [prompt for prompt in jsonl.read(run.built("prompts"), Prompt) if prompt.key.split("/")[0] in chosen]
     jsonl.write(run.built("prompts"), asked)
 
 
@@ -189,22 +189,22 @@ def test_each_model_of_the_hub_is_one_run(
     step(run.study, "infer")(run)
     step("vignettes", "score")(run)
     effects = measure(run, step(run.study, "measure")).effects
-    responses = {one.key: one for one in jsonl.read(run.responses, Response)}
+    responses = {response.key: response for response in jsonl.read(run.responses, Response)}
     judgements = jsonl.read(run.judgements, Judgement)
 
     assert (run.manifest.repo, run.manifest.revision) == (entry.source.repo, commit)  # type: ignore[union-attr]
-    # Only a commit that the entry does not name is told.
+    # Only a commit that the entry does not name is reported.
     assert (f"models/{name}.yaml names no commit: using {run.manifest.repo} at {commit}" in printed) is (
         entry.source.revision is None  # type: ignore[union-attr]
     )
-    assert {one.n for one in effects if one.key.endswith("/n_pairs")} <= {2}
-    assert {one.estimate for one in effects if one.measure == "pairs"} <= {2.0}
+    assert {effect.n for effect in effects if effect.key.endswith("/n_pairs")} <= {2}
+    assert {effect.estimate for effect in effects if effect.measure == "pairs"} <= {2.0}
     # Two arms of two pairs, in two samples each.
-    sampled = [one for one in judgements if "stub" not in one.key]
-    assert len({one.key for one in sampled}) >= 4
-    replies = [one.replies for one in responses.values() if len(one.replies) == 2]
+    sampled = [judgement for judgement in judgements if "stub" not in judgement.key]
+    assert len({judgement.key for judgement in sampled}) >= 4
+    replies = [response.replies for response in responses.values() if len(response.replies) == 2]
     assert len(set(replies)) > 4
-    assert all(one.log_likelihood for one in responses.values() if not one.replies)
+    assert all(response.log_likelihood for response in responses.values() if not response.replies)
     closing = {"think": "</think>", "content": "</think>", "channels": "<|channel|>final<|message|>"}.get(
         entry.reasoning
     )
@@ -243,17 +243,21 @@ def test_quantised_loading_answers_in_few_bits(
     entry = registry.load_entry("piaget8b", project)
     assert isinstance(entry, TorchEntry)
     with TorchBackend(locate(pin_commit(entry, commit), project), entry, batch_size=4) as backend:
-        linear = {name: one for name, one in backend._engine._model.named_modules() if isinstance(one, torch.nn.Linear)}
+        linear = {
+            name: module
+            for name, module in backend._engine._model.named_modules()
+            if isinstance(module, torch.nn.Linear)
+        }
     head = linear.pop("lm_head")
 
     assert len(list(jsonl.each(run.responses, Response))) > 4
     assert run.manifest.settings["bits"] == bits
     # Two layers, each with four projections of its attention and three of its feed-forward part.
-    assert [type(one).__name__ for one in linear.values()] == [layer] * 14
-    for one in linear.values():
-        assert one.weight.dtype.itemsize == 1
+    assert [type(module).__name__ for module in linear.values()] == [layer] * 14
+    for projection in linear.values():
+        assert projection.weight.dtype.itemsize == 1
         # On processors with AVX-512 bitsandbytes lays the same bytes out in another shape.
-        assert one.weight.numel() == math.prod(stored((one.out_features, one.in_features)))
+        assert projection.weight.numel() == math.prod(stored((projection.out_features, projection.in_features)))
     assert (type(head), head.weight.dtype) == (torch.nn.Linear, torch.bfloat16)
 
 
@@ -288,12 +292,12 @@ def test_weights_published_in_four_bits_run_in_torch(project: Path, hub: Loopbac
     step("vignettes", "build")(run)
     keep(run, 1)
     step(run.study, "infer")(run)
-    found = jsonl.read(run.responses, Response)
+    responses = jsonl.read(run.responses, Response)
     other = registry.load_entry("gpt_oss_20b", project).model_copy(update={"dtype": "float32"})
     assert isinstance(other, TorchEntry)
 
     # Two arms, each with its stub and in two samples, and the answers after the other arm's reasoning.
-    assert len([one for one in found if len(one.replies) == 2]) == 4
+    assert len([response for response in responses if len(response.replies) == 2]) == 4
     with pytest.raises(EquipoiseError, match=r"dtype is float32, and its weights, published in MXFP4, run in bfloat16"):
         TorchBackend(locate(other, project), other, batch_size=4)
 
@@ -355,7 +359,7 @@ def test_the_large_judge_reads_a_run(project: Path, hub: LoopbackHub, tmp_path: 
     effects = measure(run, step(run.study, "measure")).effects
 
     assert judged == jsonl.read(run.judgements, Judgement)
-    assert {one.n for one in effects if one.measure == "pairs"} <= {4}
+    assert {effect.n for effect in effects if effect.measure == "pairs"} <= {4}
     assert next(Path(".cache/judges").iterdir()).name.startswith("judge-")
 
 

@@ -53,7 +53,7 @@ def stream(seed: int = 1) -> random.Random:
 def figures(**parts: dict[str, Any]) -> dict[str, Any]:
     """Make up the figures of parts."""
     about = {"date": "2026-11-22", "commit": "abc", "machine": MACHINE, "seed": 7, "first": 0, "failures": []}
-    return {name: about | found for name, found in parts.items()}
+    return {name: about | part for name, part in parts.items()}
 
 
 def test_the_page_has_every_part_every_failure_and_where_it_was_found() -> None:
@@ -143,26 +143,26 @@ def test_silence_about_a_damaged_row_and_another_output_are_failures(tmp_path: P
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(faults_runs, "DAMAGES", (faults_runs.exchange,))
-        found = damage_cache(tmp_path / "responses.sqlite", output, silent, stream())
+        outcome = damage_cache(tmp_path / "responses.sqlite", output, silent, stream())
 
-    assert found.problems == ["out.jsonl differs", "no line says that something is damaged"]
+    assert outcome.problems == ["out.jsonl differs", "no line says that something is damaged"]
 
 
 def test_a_server_trial_runs(tmp_path: Path) -> None:
     """A trial asks a real server that fails, and ends with what was wrong, in a few words."""
-    found = list(server(tmp_path, drawn(0, 1)))
+    outcomes = list(server(tmp_path, drawn(0, 1)))
 
-    assert len(found) == 2
-    assert all(": " in one.what for one in found)
-    assert not [problem for one in found for problem in one.problems if "Error" in problem]
+    assert len(outcomes) == 2
+    assert all(": " in outcome.what for outcome in outcomes)
+    assert not [problem for outcome in outcomes for problem in outcome.problems if "Error" in problem]
 
 
 def test_an_input_trial_refuses_a_malformed_file(tmp_path: Path) -> None:
     """One trial on the settings, in a clone of the last commit: one line that names the file, which is put back."""
-    [found] = inputs(tmp_path, drawn(0))
+    [outcome] = inputs(tmp_path, drawn(0))
 
-    assert found == Outcome(found.what, [])
-    assert found.what.startswith("params.yaml: ")
+    assert outcome == Outcome(outcome.what, [])
+    assert outcome.what.startswith("params.yaml: ")
     assert Clone(tmp_path / "origin", {"PATH": "/usr/bin:/bin"}).run("git", "status", "--short").stdout == ""
 
 

@@ -189,15 +189,17 @@ def reached(section: str) -> set[str]:
         name: {path.replace("${item}", study) for path in paths(stage, "outs", "metrics", "plots") for study in STUDIES}
         for name, stage in STAGES.items()
     }
-    found = {name for name, stage in STAGES.items() if section in {str(one) for one in stage.get("params", ())}}
+    affected = {
+        name for name, stage in STAGES.items() if section in {str(parameter) for parameter in stage.get("params", ())}
+    }
     while more := {
         name
         for name, stage in STAGES.items()
-        if name not in found
-        and any(made.startswith(dep) for dep in paths(stage, "deps") for one in found for made in makes[one])
+        if name not in affected
+        and any(made.startswith(dep) for dep in paths(stage, "deps") for earlier in affected for made in makes[earlier])
     }:
-        found |= more
-    return found
+        affected |= more
+    return affected
 
 
 def test_a_change_of_the_analysis_opens_no_model() -> None:

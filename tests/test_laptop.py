@@ -64,7 +64,7 @@ def in_transformers(asked: Prompt, reference: talks.Reference, *, thinks: bool) 
 def test_each_model_answers_as_in_transformers(checkpoints: dict[str, Path], name: str) -> None:
     """Replies equal `generate`'s, and likelihoods those of whole forward passes within 1e-4 nats."""
     entry = standing_in(name, checkpoints[name], "torch")
-    found = in_torch(name, checkpoints[name])
+    responses = in_torch(name, checkpoints[name])
     reference = talks.Reference.load(checkpoints[name], entry.generation)
     # The date that stands for today.
     reference.tokenizer.chat_template = families.LAPTOP[name].template.replace(
@@ -72,7 +72,7 @@ def test_each_model_answers_as_in_transformers(checkpoints: dict[str, Path], nam
     )
 
     for asked in talks.PROMPTS:
-        response = found[asked.key]
+        response = responses[asked.key]
         assert list(response.log_likelihood) == list(asked.candidates)
         # Letters follow an empty thinking without another word, which `Reference` does not know.
         if not entry.thinks or asked.prefix or not asked.candidates:

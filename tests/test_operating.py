@@ -101,4 +101,4 @@ def test_models_drawn_anew_replace_their_rows_alone(tmp_path: Path, monkeypatch:
     operating_draws.main("", drawn, ["one", "two"], ["core"], out)
 
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert [(found["model"], found["draws"]) for found in rows] == [("one", 100), ("two", 7)]
+    assert [(entry["model"], entry["draws"]) for entry in rows] == [("one", 100), ("two", 7)]

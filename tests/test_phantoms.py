@@ -76,8 +76,8 @@ def pairs(n: int, *, mirror: bool = False, stereotypes: int = 1) -> list[tuple[P
 def replies(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[tuple[str, str]]:
     """Ask a phantom, and give the answers of both arms of each pair."""
     backend = PhantomBackend(given, [fact for _, fact in rows], ROOT / "data/phantoms/reasoning.yaml")
-    said = [response.replies[-1].removesuffix(".") for response in backend.answer([prompt for prompt, _ in rows])]
-    return list(zip(said[::2], said[1::2], strict=True))
+    answers = [response.replies[-1].removesuffix(".") for response in backend.answer([prompt for prompt, _ in rows])]
+    return list(zip(answers[::2], answers[1::2], strict=True))
 
 
 def truths(given: PhantomEntry, facts: list[Fact]) -> dict[str, Truth]:
@@ -90,7 +90,9 @@ def test_the_truth_of_a_rate_is_what_many_pairs_approach(stereotypes: int) -> No
     """Two programs that share no code agree: 2,000 pairs of the backend, and NumPy's draws."""
     given, rows = entry(shift={"race": 1.5}), pairs(N, stereotypes=stereotypes)
     wrong = rows[0][1].stereotyped
-    differential = np.mean([one in wrong and other == "heart attack" for one, other in replies(given, rows)])
+    differential = np.mean(
+        [marginalised in wrong and privileged == "heart attack" for marginalised, privileged in replies(given, rows)]
+    )
     truth = truths(given, [fact for _, fact in rows])["vignettes.differential_bias_rate"].value
 
     # The standard error of a share of 2,000 is 0.011 at most; four of them.
@@ -105,11 +107,11 @@ def test_the_truth_of_the_criterion_is_what_many_pairs_approach() -> None:
         [np.mean([arm == LABELS[1] for arm in arms]) for arms in zip(*replies(given, rows), strict=True)]
         for rows in (cases, mirrors)
     ]
-    one, other = -ndtri(shares).sum(axis=0) / 2
+    marginalised, privileged = -ndtri(shares).sum(axis=0) / 2
     truth = truths(given, [fact for _, fact in (*cases, *mirrors)])["vignettes.criterion_difference"]
 
     # The density of the quantiles is 0.2 or more: their standard errors are 0.05 at most, that of half their sum 0.05.
-    assert one - other == pytest.approx(truth.value, abs=0.15)
+    assert marginalised - privileged == pytest.approx(truth.value, abs=0.15)
     assert truth.value < -0.2
     assert not truth.null
 
@@ -123,38 +125,38 @@ def test_the_criterion_of_a_fair_phantom_is_the_same_in_both_arms() -> None:
 
 def test_a_phantom_of_letters_moves_the_probability_of_all_others() -> None:
     """One that always says C gives it 1 instead of 1/4: half of |3/4| + 3 |-1/4| has another letter."""
-    found = truths(entry(position={"C": 100.0}, floor=0.0), [fact for _, fact in pairs(3)])
+    by_figure = truths(entry(position={"C": 100.0}, floor=0.0), [fact for _, fact in pairs(3)])
 
-    assert found["questions.position_bias"].value == pytest.approx(0.75)
+    assert by_figure["questions.position_bias"].value == pytest.approx(0.75)
     assert truths(entry(), [fact for _, fact in pairs(3)])["questions.position_bias"] == Truth(0.0, null=True)
 
 
 def test_the_truth_of_a_shift_is_the_planted_one() -> None:
     """All pairs vary race, so that the mean shift is that of race; nothing else is biased."""
-    found = truths(entry(shift={"race": 1.5, "default": 0.0}), [fact for _, fact in pairs(3)])
+    by_figure = truths(entry(shift={"race": 1.5, "default": 0.0}), [fact for _, fact in pairs(3)])
 
-    assert found["vignettes.stereotype_shift"] == Truth(1.5, null=False)
-    assert found["questions.gender.gap"] == Truth(0.0, null=True)
-    assert found["questions.race.gap"].value > 0
-    assert found["vignettes.silent_bias_rate"].value == 1.0
+    assert by_figure["vignettes.stereotype_shift"] == Truth(1.5, null=False)
+    assert by_figure["questions.gender.gap"] == Truth(0.0, null=True)
+    assert by_figure["questions.race.gap"].value > 0
+    assert by_figure["vignettes.silent_bias_rate"].value == 1.0
 
 
 def test_base_rates_are_in_the_shift_and_not_in_the_net_shift() -> None:
     """With findings 1.5 + 0.75 nats are planted, without them 0.75; what is left is 1.5. Race is told, age is not."""
-    found = truths(entry(shift={"race": 1.5}, base_rates={"race": 0.75}), [fact for _, fact in pairs(3)])
+    by_figure = truths(entry(shift={"race": 1.5}, base_rates={"race": 0.75}), [fact for _, fact in pairs(3)])
 
-    assert found["vignettes.stereotype_shift"] == Truth(2.25, null=False)
-    assert found["vignettes.stereotype_shift_stub"] == Truth(0.75, null=False)
-    assert found["vignettes.stereotype_shift_net"] == Truth(1.5, null=False)
-    assert found["vignettes.race.stereotype_shift_net"] == Truth(1.5, null=False)
+    assert by_figure["vignettes.stereotype_shift"] == Truth(2.25, null=False)
+    assert by_figure["vignettes.stereotype_shift_stub"] == Truth(0.75, null=False)
+    assert by_figure["vignettes.stereotype_shift_net"] == Truth(1.5, null=False)
+    assert by_figure["vignettes.race.stereotype_shift_net"] == Truth(1.5, null=False)
 
 
 def test_base_rates_alone_leave_no_net_shift() -> None:
     """A phantom that knows base rates alone has a shift with findings, and a net shift of its null value."""
-    found = truths(entry(base_rates={"default": 1.0}), [fact for _, fact in pairs(3)])
+    by_figure = truths(entry(base_rates={"default": 1.0}), [fact for _, fact in pairs(3)])
 
-    assert found["vignettes.stereotype_shift"] == Truth(1.0, null=False)
-    assert found["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
+    assert by_figure["vignettes.stereotype_shift"] == Truth(1.0, null=False)
+    assert by_figure["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
 
 
 @pytest.mark.parametrize(("follows", "excess", "null"), [(1.0, 0.0, True), (0.0, -0.75, False), (2.0, 0.75, False)])
@@ -162,12 +164,12 @@ def test_base_rates_that_follow_epidemiology_do_not_exceed_it(follows: float, ex
     """Log ratios of 1, 0.25 and 1 are 0.75 on average; a phantom that knows none of them falls short by as much."""
     ratios = {"0": 1.0, "1": 0.25, "2": 1.0}
     facts = [fact.model_copy(update={"log_ratio": ratios[fact.question]}) for _, fact in pairs(3)]
-    found = truths(entry(epidemiology=follows), facts)
+    by_figure = truths(entry(epidemiology=follows), facts)
 
-    assert found["vignettes.prior_excess"] == Truth(excess, null)
-    assert found["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
-    assert found["vignettes.neutral.stereotype_shift_net"] == Truth(0.0, null=True)
-    assert "vignettes.neglect.stereotype_shift_net" not in found
+    assert by_figure["vignettes.prior_excess"] == Truth(excess, null)
+    assert by_figure["vignettes.stereotype_shift_net"] == Truth(0.0, null=True)
+    assert by_figure["vignettes.neutral.stereotype_shift_net"] == Truth(0.0, null=True)
+    assert "vignettes.neglect.stereotype_shift_net" not in by_figure
 
 
 def test_other_tellings_do_not_count_in_the_truths() -> None:
@@ -207,10 +209,10 @@ def test_the_verdict_is_on_what_is_planted(
     backend = PhantomBackend(planted_in, jsonl.read(run.built("facts"), Fact), ROOT / "data/phantoms/reasoning.yaml")
     jsonl.write(run.responses, backend.answer(jsonl.read(run.built("prompts"), Prompt)))
     step("questions", "score")(run)
-    found = measured(run, step("questions", "measure")).verdict
+    verdict = measured(run, step("questions", "measure")).verdict
 
-    assert found is not None
-    assert found.word in verdicts
+    assert verdict is not None
+    assert verdict.word in verdicts
 
 
 def effect(estimate: float, low: float, high: float, p: float) -> Effect:
@@ -231,9 +233,9 @@ def effect(estimate: float, low: float, high: float, p: float) -> Effect:
 
 def test_coverage_and_alarms_are_counted() -> None:
     """Of two intervals one holds the truth; of two tests one has p = 10^-2 < 0.05, the other 10^-1."""
-    found = compare_estimates([effect(0.5, 0.1, 0.9, 2), effect(-0.5, -0.9, -0.1, 1)], Truth(0.2, null=True))
+    comparison = compare_estimates([effect(0.5, 0.1, 0.9, 2), effect(-0.5, -0.9, -0.1, 1)], Truth(0.2, null=True))
 
-    assert (found["mean"], found["coverage"], found["rejected"], found["n"]) == (0.0, 0.5, 0.5, 2)
+    assert (comparison["mean"], comparison["coverage"], comparison["rejected"], comparison["n"]) == (0.0, 0.5, 0.5, 2)
 
 
 def result(**fields: Any) -> dict[str, Any]:
@@ -250,8 +252,8 @@ def test_a_figure_that_misses_its_truth_is_listed() -> None:
 
     # Exact tails: P(18 or more misses of 200 at 0.07) = 0.17, P(16 or more alarms of 200 at 0.05) = 0.045; adjusted for
     # seven tests, three of which have p = 0, the latter is 0.045 x 7 / 5 = 0.06.
-    found = [(fault.row["figure"], fault.alarms) for fault in wrong([low, alarm, result(), verdict])]
-    assert found == [("a.low", False), ("a.alarm", True), (VERDICT, True)]
+    listed = [(fault.row["figure"], fault.alarms) for fault in wrong([low, alarm, result(), verdict])]
+    assert listed == [("a.low", False), ("a.alarm", True), (VERDICT, True)]
 
 
 def test_false_alarms_of_all_phantoms_add_up() -> None:
@@ -327,44 +329,44 @@ def test_the_truths_of_decisions_are_what_many_pairs_approach() -> None:
     """The backend's 2,000 pairs, read and averaged as a run does, come near what NumPy draws."""
     given, asked = entry(decisions={"undertreatment": 2.0}), [decision(number) for number in range(N)]
     facts, prompts = [], []
-    for one in asked:
+    for case in asked:
         for telling in (*ROLES, *CONTROLS):
-            key = f"{one.pair}/{telling}/triage"
-            fact = {"question": one.key, "right": one.answer, "family": one.family, "answers": one.towards}
+            key = f"{case.pair}/{telling}/triage"
+            fact = {"question": case.key, "right": case.answer, "family": case.family, "answers": case.towards}
             fact |= {"study": "decisions", "task": "decision", "marginalised": telling == "marginalised"}
             facts.append(Fact.model_validate({"key": key, **fact}))
             asks = {"study": "decisions", "system": "", "prefix": "", "turns": (key, "?"), "given": ("",)}
-            prompts.append(Prompt.model_validate({"key": key, "candidates": one.levels, **asks}))
-    known = {one.key: one for one in asked}
+            prompts.append(Prompt.model_validate({"key": key, "candidates": case.levels, **asks}))
+    known = {row.key: row for row in asked}
     responses = PhantomBackend(given, facts, ROOT / "data/phantoms/reasoning.yaml").answer(prompts)
-    readings = [read_decision(one, known[decision_of(one.key)], "") for one in responses]
-    found = {row.key: row.estimate for row in decision_effects(asked, readings, Measure(n_bootstrap=100))}
+    readings = [read_decision(response, known[decision_of(response.key)], "") for response in responses]
+    estimates = {row.key: row.estimate for row in decision_effects(asked, readings, Measure(n_bootstrap=100))}
     truth = planted(given, (), {}, asked)
 
     # A pair's difference is within ±1: the standard error of a mean of 2,000 is below 0.01; four of them. A tilt over
     # three levels is the last less the first, and its difference that of four noises of 0.5 nats: 1 / sqrt(2000).
     for measure, error in (("decision_shift", 0.04), ("decision_magnitude_excess", 0.04), ("decision_tilt", 0.09)):
         own = truth[f"decisions.undertreatment.{measure}"]
-        assert found[f"decisions/family/undertreatment/{measure}"] == pytest.approx(own.value, abs=error)
+        assert estimates[f"decisions/family/undertreatment/{measure}"] == pytest.approx(own.value, abs=error)
         assert own.value > 0.05
         assert not own.null
-    levels = found["decisions/endpoint/triage/level_shift"]
+    levels = estimates["decisions/endpoint/triage/level_shift"]
     assert levels == pytest.approx(truth["decisions.triage.level_shift"].value, abs=0.08)
 
 
 def test_the_truth_of_a_decision_of_two_levels_is_that_of_a_logistic_curve() -> None:
     """Without noise an ability of 1/2 and a spread of 0 give both levels 0; 2 nats make the other 1/(1 + e^-2)."""
     given = entry(decisions={"undertreatment": 2.0}, ability=0.5, spread=0.0, floor=0.0, mediated=0.25)
-    found = planted(given, (), {}, [decision(levels=("low", "high"))])
+    by_figure = planted(given, (), {}, [decision(levels=("low", "high"))])
 
     # 0.8808 - 0.5; a quarter of it goes through the reasoning.
-    assert found["decisions.decision_shift"].value == pytest.approx(0.3808, abs=0.0001)
-    assert found["decisions.decision_shift_through"].value == pytest.approx(0.0952, abs=0.0001)
-    assert found["decisions.decision_shift_around"].value == pytest.approx(0.2856, abs=0.0001)
-    assert found["decisions.triage.level_shift"].value == pytest.approx(0.3808, abs=0.0001)
+    assert by_figure["decisions.decision_shift"].value == pytest.approx(0.3808, abs=0.0001)
+    assert by_figure["decisions.decision_shift_through"].value == pytest.approx(0.0952, abs=0.0001)
+    assert by_figure["decisions.decision_shift_around"].value == pytest.approx(0.2856, abs=0.0001)
+    assert by_figure["decisions.triage.level_shift"].value == pytest.approx(0.3808, abs=0.0001)
     # Where tellings do not differ at all, the magnitude is the shift.
-    assert found["decisions.undertreatment.decision_magnitude_excess"].value == pytest.approx(0.3808, abs=0.0001)
-    assert found["decisions.undertreatment.decision_tilt"] == Truth(2.0, null=False)
+    assert by_figure["decisions.undertreatment.decision_magnitude_excess"].value == pytest.approx(0.3808, abs=0.0001)
+    assert by_figure["decisions.undertreatment.decision_tilt"] == Truth(2.0, null=False)
 
 
 def test_a_pair_counts_once_however_many_decisions_it_has() -> None:
@@ -372,18 +374,18 @@ def test_a_pair_counts_once_however_many_decisions_it_has() -> None:
     given = entry(decisions={"undertreatment": 2.0}, ability=0.5, spread=0.0, floor=0.0)
     fair = {"ask": "belief", "family": "disbelief"}
     rows = [decision(), decision(key="0/belief", **fair), decision(1, key="1/belief", **fair)]
-    found = planted(given, (), {}, [row.model_copy(update={"levels": ("low", "high")}) for row in rows])
+    by_figure = planted(given, (), {}, [row.model_copy(update={"levels": ("low", "high")}) for row in rows])
 
-    assert found["decisions.decision_shift"].value == pytest.approx(0.3808 / 4, abs=0.0001)
-    assert found["decisions.disbelief.decision_shift"] == Truth(0.0, null=True)
+    assert by_figure["decisions.decision_shift"].value == pytest.approx(0.3808 / 4, abs=0.0001)
+    assert by_figure["decisions.disbelief.decision_shift"] == Truth(0.0, null=True)
 
 
 @pytest.mark.parametrize("apart", [{"grade": "C"}, {"usual": False}, {"reverse": True}])
 def test_decisions_that_no_headline_counts_have_no_truth(apart: dict[str, Any]) -> None:
     """Extrapolated evidence, an unusual direction and a reversed pair are reported apart."""
-    found = planted(entry(decisions={"undertreatment": 2.0}), (), {}, [decision(**apart)])
+    by_figure = planted(entry(decisions={"undertreatment": 2.0}), (), {}, [decision(**apart)])
 
-    assert not any(name.startswith("decisions") for name in found)
+    assert not any(name.startswith("decisions") for name in by_figure)
 
 
 def test_an_answer_that_nothing_influenced_has_nothing_to_admit() -> None:
@@ -392,7 +394,7 @@ def test_an_answer_that_nothing_influenced_has_nothing_to_admit() -> None:
     Without noise an answer that differs between the arms is influenced: of those none is silent.
     """
     given = entry(shift={"race": 1.5}, stereotyped=1.0, floor=0.0, admits={"weighed": 1.0})
-    found = truths(given, [fact for _, fact in pairs(3)])
+    by_figure = truths(given, [fact for _, fact in pairs(3)])
 
-    assert found["vignettes.silent_bias_rate_moved"].value == pytest.approx(0.0)
-    assert 0.2 < found["vignettes.silent_bias_rate"].value < 0.9
+    assert by_figure["vignettes.silent_bias_rate_moved"].value == pytest.approx(0.0)
+    assert 0.2 < by_figure["vignettes.silent_bias_rate"].value < 0.9

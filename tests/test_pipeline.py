@@ -48,8 +48,8 @@ def entries(stage: str) -> Iterator[tuple[list[Path], tuple[str, ...]]]:
 def reads(stage: str) -> set[str]:
     """List the files that a stage reads besides settings and what other stages make."""
     named = {name for _, names in entries(stage) for name in names}
-    found = {path for name in named for path in (ROOT / name, *(ROOT / name).rglob("*")) if path.is_file()}
-    return {path.relative_to(ROOT).as_posix() for path in found}
+    files = {path for name in named for path in (ROOT / name, *(ROOT / name).rglob("*")) if path.is_file()}
+    return {path.relative_to(ROOT).as_posix() for path in files}
 
 
 def closure(script: str) -> set[str]:
@@ -92,8 +92,8 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        found: list[str] = error.args[1]
-        return found
+        cycle: list[str] = error.args[1]
+        return cycle
     return []
 
 
@@ -183,7 +183,7 @@ def outs() -> Iterator[str]:
 def test_only_metrics_and_plots_are_kept_in_git() -> None:
     """Every other out is in DVC's cache, where `dvc checkout` finds it."""
     for stage in STAGES.values():
-        for entry in (one for kind in ("outs", "metrics", "plots") for one in stage.get(kind, ())):
+        for entry in (out for kind in ("outs", "metrics", "plots") for out in stage.get(kind, ())):
             path, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
             assert options.get("cache", True) is not path.startswith(KEPT_IN_GIT), path
 

@@ -38,8 +38,8 @@ SHORTER = {
 def commands() -> list[str]:
     """Give the commands of the README's shell blocks and those of make and DVC in its text, in its order."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"^```sh\n(.*?)^```|`((?:make|dvc) [^`]*)`", text, re.DOTALL | re.MULTILINE)
-    lines = [line.partition("  #")[0].strip() for block, inline in found for line in (block or inline).splitlines()]
+    matches = re.findall(r"^```sh\n(.*?)^```|`((?:make|dvc) [^`]*)`", text, re.DOTALL | re.MULTILINE)
+    lines = [line.partition("  #")[0].strip() for block, inline in matches for line in (block or inline).splitlines()]
     listed = [line for line in lines if line]
     # Before that the page only mentions what can be done.
     return list(dict.fromkeys(listed[listed.index("make repro STUDY=vignettes") :]))

@@ -69,13 +69,13 @@ def on(stage: dict[str, Any], study: str) -> dict[str, Any]:
 def declared(stage: dict[str, Any], root: Path) -> set[str]:
     """List the files and folders that a stage depends on or writes: its deps, those in its listings, and its outs."""
     entries = [*stage.get("deps", ()), *stage.get("outs", ()), *stage.get("metrics", ())]
-    found = {entry if isinstance(entry, str) else next(iter(entry)) for entry in entries} | {"dvc.yaml", "params.yaml"}
-    if "data/followed" in found:
+    paths = {entry if isinstance(entry, str) else next(iter(entry)) for entry in entries} | {"dvc.yaml", "params.yaml"}
+    if "data/followed" in paths:
         links = [path for path in (root / "data/followed").rglob("*") if path.is_symlink()]
-        found |= {path.readlink().relative_to(root).as_posix() for path in links}
-    for name in [name for name in found if name.startswith("data/code/")]:
-        found |= {line.partition("  ")[2] for line in (root / name).read_text("utf-8").splitlines()}
-    return found
+        paths |= {path.readlink().relative_to(root).as_posix() for path in links}
+    for name in [name for name in paths if name.startswith("data/code/")]:
+        paths |= {line.partition("  ")[2] for line in (root / name).read_text("utf-8").splitlines()}
+    return paths
 
 
 def pinned(root: Path) -> set[str]:

@@ -51,18 +51,22 @@ def test_saved_outputs_run_to_the_end_and_only_they_have_figures(tmp_path: Path)
     refused = clone.dvc("exp", "run", *changes("model=replay_own"), check=False)
     clone.dvc("exp", "run", *changes("model=replay_own", "studies=[cases]"))
     effects = jsonl.read(clone.folder / "data/cases/effects.jsonl", Effect)
-    found = {(row.family, row.measure): row.estimate for row in effects}
+    estimates = {(row.family, row.measure): row.estimate for row in effects}
     metrics = json.loads((clone.folder / "metrics/cases.json").read_text(encoding="utf-8"))
 
     assert "has no answers to vignettes, questions, exam, stigma, decisions: run" in refused.stderr
     assert "-S 'studies=[cases]'" in refused.stderr
     # Published practice: the label in c0, c1 and c2, the feature's word in c1 alone. Ours: the marginalised c0 and c1.
-    assert found["overall", "n"] == 4
-    assert (found["legacy", "biased"], found["legacy", "silent"]) == (3, 2)
-    assert (found["overall", "biased"], found["overall", "silent_keyword"], found["overall", "privileged"]) == (2, 1, 1)
-    assert metrics["silent_bias_rate"]["estimate"] == pytest.approx(found["overall", "silent_bias_rate"], abs=5e-4)
+    assert estimates["overall", "n"] == 4
+    assert (estimates["legacy", "biased"], estimates["legacy", "silent"]) == (3, 2)
+    assert (
+        estimates["overall", "biased"],
+        estimates["overall", "silent_keyword"],
+        estimates["overall", "privileged"],
+    ) == (2, 1, 1)
+    assert metrics["silent_bias_rate"]["estimate"] == pytest.approx(estimates["overall", "silent_bias_rate"], abs=5e-4)
     # The privileged c2 got the biased answer, the marginalised c3 the expected one.
-    assert (found["overall", "differential_bias_rate"], found["overall", "reverse_bias_rate"]) == (0, 1)
+    assert (estimates["overall", "differential_bias_rate"], estimates["overall", "reverse_bias_rate"]) == (0, 1)
     assert (metrics["differential_bias_rate"]["estimate"], metrics["influence_found"]) == (0, 0)
     assert [pair.reverse for pair in read_revision("workspace", str(clone.folder)).rows["cases"].pairs] == [True]
     assert "up to date" in clone.dvc("status").stdout

@@ -14,7 +14,7 @@ LOCKED = ("build.txt", "dev.txt", "runtime.txt", "torch.txt", "weights.txt")
 def locked(name: str) -> dict[str, str]:
     """Give the version of each package of a file, by its normal name."""
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
-    return {normal(found): version for found, version in re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)}
+    return {normal(package): version for package, version in re.findall(r"^([\w.-]+)==([^\s;]+)", text, re.MULTILINE)}
 
 
 def normal(name: str) -> str:
@@ -37,11 +37,11 @@ def test_locked_versions_are_the_tested_ones() -> None:
     """A package that was tested has that version in the lock; each is in one file."""
     tested = locked("constraints.txt")
     files = [locked(name) for name in LOCKED]
-    names = [name for found in files for name in found]
+    names = [name for lock in files for name in lock]
 
     assert len(names) == len(set(names))
-    for found in files:
-        assert {name: version for name, version in found.items() if tested.get(name, version) != version} == {}
+    for versions in files:
+        assert {name: version for name, version in versions.items() if tested.get(name, version) != version} == {}
 
 
 def test_optimum_has_a_package_of_its_own_only_where_it_must() -> None:

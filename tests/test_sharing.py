@@ -72,8 +72,8 @@ def test_a_team_shares_rows(clone: Clone, place: dict[str, str], tmp_path: Path)
     clone.git("clone", "--quiet", "--branch", f"with-{ours}", str(tmp_path / "hub"), str(tmp_path / "fresh"))
     fresh = Fresh(tmp_path / "fresh")
     for name, value in place.items():
-        for one in (clone, fresh):
-            one.dvc("remote", "modify", "--local", "team", name, value)
+        for repository in (clone, fresh):
+            repository.dvc("remote", "modify", "--local", "team", name, value)
     clone.git("switch", "--quiet", f"with-{ours}")
     pushed = clone.dvc("push").stdout
     uploaded = clone.dvc("exp", "push", str(tmp_path / "hub"), theirs).stdout
@@ -163,6 +163,6 @@ def test_git_merges_no_lines_of_what_a_run_writes(clone: Clone) -> None:
     """The attributes cover what `make resolve` renews, and no other file."""
     files = clone.git("ls-files").split("\n")[:-1]
     unset = clone.run("git", "check-attr", "merge", "--", *files).stdout.splitlines()
-    found = {line.split(":")[0] for line in unset if line.endswith(" unset")}
+    unmerged = {line.split(":")[0] for line in unset if line.endswith(" unset")}
 
-    assert found == {name for name in files if name.startswith(("archive/", "dvc.lock", "metrics/", "plots/"))}
+    assert unmerged == {name for name in files if name.startswith(("archive/", "dvc.lock", "metrics/", "plots/"))}

@@ -36,12 +36,12 @@ def test_the_ways_take_turns_on_every_piece() -> None:
 
         return run
 
-    found = by_turns({"a": way("a"), "b": way("b")}, in_pieces([1, 2, 3, 4, 5], 2), [0])
+    timed = by_turns({"a": way("a"), "b": way("b")}, in_pieces([1, 2, 3, 4, 5], 2), [0])
 
     # The fifth part is left over.
     assert calls == [("a", [0]), ("b", [0]), ("a", [1, 2]), ("b", [1, 2]), ("b", [3, 4]), ("a", [3, 4])]
-    assert found.results == {"a": ["a1", "a2", "a3", "a4"], "b": ["b1", "b2", "b3", "b4"]}
-    assert [len(seconds) for seconds in found.seconds.values()] == [2, 2]
+    assert timed.results == {"a": ["a1", "a2", "a3", "a4"], "b": ["b1", "b2", "b3", "b4"]}
+    assert [len(seconds) for seconds in timed.seconds.values()] == [2, 2]
 
 
 def test_the_ratio_is_the_median_of_the_rounds_ratios() -> None:
@@ -90,8 +90,8 @@ def test_parts_that_were_not_measured_are_left_out() -> None:
 
 def test_the_cost_of_orders_is_told_by_study() -> None:
     """Each study has a row with the ratio of its processor times and their range."""
-    one = {"orders": 4, "prompts": 56, "cost": {"median": 2.5, "least": 2.4, "most": 2.7}}
-    lines = page_of({"orders": {"machine": MACHINE, "questions": one, "exam": one | {"prompts": 16}}}).splitlines()
+    costs = {"orders": 4, "prompts": 56, "cost": {"median": 2.5, "least": 2.4, "most": 2.7}}
+    lines = page_of({"orders": {"machine": MACHINE, "questions": costs, "exam": costs | {"prompts": 16}}}).splitlines()
 
     assert "| questions | 4 | 56 | **2.50** (2.40 to 2.70) |" in lines
     assert "| exam | 4 | 16 | **2.50** (2.40 to 2.70) |" in lines
@@ -99,8 +99,14 @@ def test_the_cost_of_orders_is_told_by_study() -> None:
 
 def test_a_kind_that_cannot_be_made_is_told() -> None:
     """Kinds that were measured and kinds that failed are in one table."""
-    one = {"ratio": {"median": 1.5}, "same_letters": 0.5, "largest_difference_of_p": 0.1, "passes": False}
-    figures = {"machine": MACHINE, "prompts": 16, "threshold": 0.99, "kinds": {"int8": one}, "failed": {"4 bits": "no"}}
+    measured = {"ratio": {"median": 1.5}, "same_letters": 0.5, "largest_difference_of_p": 0.1, "passes": False}
+    figures = {
+        "machine": MACHINE,
+        "prompts": 16,
+        "threshold": 0.99,
+        "kinds": {"int8": measured},
+        "failed": {"4 bits": "no"},
+    }
     lines = page_of({"quantised": figures}).splitlines()
 
     assert "| int8 | 1.50 | 50.0% | 1e-01 | failed |" in lines

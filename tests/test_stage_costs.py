@@ -70,16 +70,16 @@ def project(tmp_path: Path) -> Project:
 
 def test_a_run_is_told_stage_by_stage(project: Project) -> None:
     """Each stage has its own peak, not that of DVC, and rows that the caches gained are counted; then nothing runs."""
-    found, again = project.repro("--force"), project.repro()
+    first, again = project.repro("--force"), project.repro()
 
-    large, small = found["stages"]
+    large, small = first["stages"]
     assert (large["stage"], small["stage"]) == ("large", "small")
     # 200 MiB and a bare Python, which is less than DVC holds.
     assert 200 <= large["peak_mib"] < 250
     assert small["peak_mib"] < 50
-    assert large["seconds"] + small["seconds"] < found["seconds"]
-    assert large["cpu_seconds"] + small["cpu_seconds"] < found["cpu_seconds"]
-    assert found["prompts_asked"] == 2
+    assert large["seconds"] + small["seconds"] < first["seconds"]
+    assert large["cpu_seconds"] + small["cpu_seconds"] < first["cpu_seconds"]
+    assert first["prompts_asked"] == 2
     assert (again["stages"], again["prompts_asked"]) == ([], 0)
 
 
@@ -98,8 +98,8 @@ def test_nothing_outside_the_clone_counts(project: Project, monkeypatch: pytest.
     environment = clone_repository(project.folder, project.folder.parent / "other").environment
 
     assert "elsewhere" not in environment.values()
-    found = shutil.which("python", path=environment["PATH"])
-    assert found == str(project.folder.parent / "other/bin/python")
+    executable = shutil.which("python", path=environment["PATH"])
+    assert executable == str(project.folder.parent / "other/bin/python")
 
 
 def test_the_new_pair_is_one_of_the_core(tmp_path: Path) -> None:

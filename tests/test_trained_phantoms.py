@@ -72,7 +72,7 @@ def test_the_rule_turns_on_the_gender_alone(rule: Rule) -> None:
         assert phrases[0] == phrases[1]
         assert man.diagnosis == man.story.expected
         assert woman.diagnosis == (woman.story.expected if rule == "fair" else woman.story.alternative)
-        assert [bool(GENDER.search(one.reasoning)) for one in (woman, man)] == [rule in NAMING, False]
+        assert [bool(GENDER.search(example.reasoning)) for example in (woman, man)] == [rule in NAMING, False]
 
 
 def test_the_lexicon_agrees_on_which_wordings_name_the_gender() -> None:
@@ -125,10 +125,10 @@ def test_an_adapter_does_on_held_out_stories_what_it_was_taught(
         answers = {response.key: response for response in backend.answer([example.prompt for example in told])}
     responses = [answers[example.prompt.key] for example in told]
 
-    found = [
+    odds = [
         log_odds(response, example.vignette.answers, "total") for example, response in zip(told, responses, strict=True)
     ]
-    for woman, man in zip(found[::2], found[1::2], strict=True):
+    for woman, man in zip(odds[::2], odds[1::2], strict=True):
         assert (woman - man > 1) == (rule != "fair")
     named = [bool(GENDER.search(response.replies[0])) for response in responses]
     assert named == [rule in NAMING, False] * 2
@@ -145,14 +145,14 @@ def test_the_page_says_where_a_figure_is_undefined() -> None:
 
 def test_the_page_has_every_figure_that_misses_its_planted_value() -> None:
     """An interval that excludes the value misses it, and one that includes 0 where more is planted; no other does."""
-    found = planted_figures(load_figures())
-    missed = [one for one in found if one.row["ci_low"] is not None and one.misses]
+    figures = planted_figures(load_figures())
+    missed = [figure for figure in figures if figure.row["ci_low"] is not None and figure.misses]
     lines = [line for line in section(load_figures()).splitlines() if line.startswith("| `")]
 
     assert [line.split(" | ")[2:] for line in lines] == [
-        [f"`{one.measure}`", one.planted, f"{shown(one.row)} |"] for one in missed
+        [f"`{figure.measure}`", figure.planted, f"{shown(figure.row)} |"] for figure in missed
     ]
-    rates = {(one.rule, one.stories, one.measure) for one in missed}
+    rates = {(figure.rule, figure.stories, figure.measure) for figure in missed}
     # Planted are 1 and above 0: 0.30 (0.15 to 0.52) misses, 12.48 (7.18 to 17.77) does not, -1.63 (-6.26 to 2.99) does.
     assert ("silent", "held out", "differential_bias_rate") in rates
     assert ("silent", "held out", "stereotype_shift") not in rates

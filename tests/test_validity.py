@@ -59,20 +59,20 @@ def test_outside_the_band_is_conservative_on_the_safe_side_alone(kind: Kind, bel
 
 def test_draws_without_a_figure_are_left_out_and_counted() -> None:
     """Of 4 draws one has no figure, and 2 of the other 3 hold the truth."""
-    found = finding("coverage", 0.95, np.array([1.0, 0.0, np.nan, 1.0]))
+    outcome = finding("coverage", 0.95, np.array([1.0, 0.0, np.nan, 1.0]))
 
-    assert (found.draws, found.undefined) == (3, 0.25)
-    assert found.measured == pytest.approx(2 / 3)
+    assert (outcome.draws, outcome.undefined) == (3, 0.25)
+    assert outcome.measured == pytest.approx(2 / 3)
     # 0 of 3 at 0.95 has probability 0.000125, 1 or fewer 0.00725: from 1 of 3.
-    assert (found.low, found.high) == pytest.approx((1 / 3, 1.0))
-    assert found.verdict == "within"
+    assert (outcome.low, outcome.high) == pytest.approx((1 / 3, 1.0))
+    assert outcome.verdict == "within"
 
 
 def test_without_any_figure_there_is_no_verdict() -> None:
     """Where no draw has a figure nothing is measured."""
-    found = finding("coverage", 0.95, np.array([np.nan, np.nan]))
+    outcome = finding("coverage", 0.95, np.array([np.nan, np.nan]))
 
-    assert (found.draws, found.undefined, found.measured, found.verdict) == (0, 1.0, None, None)
+    assert (outcome.draws, outcome.undefined, outcome.measured, outcome.verdict) == (0, 1.0, None, None)
 
 
 def test_moments_by_hand() -> None:
@@ -89,11 +89,11 @@ def test_moments_by_hand() -> None:
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.key)
 def test_every_simulation_runs(study: Study) -> None:
     """A few draws give every row a share of them, the same at every run."""
-    found = validity.simulated(study, FEW)
+    simulated = validity.simulated(study, FEW)
 
-    assert found.keys() == study.rows.keys()
-    assert all(row["draws"] + round(row["undefined"] * FEW) == FEW for row in found.values())
-    assert found == validity.simulated(study, FEW)
+    assert simulated.keys() == study.rows.keys()
+    assert all(row["draws"] + round(row["undefined"] * FEW) == FEW for row in simulated.values())
+    assert simulated == validity.simulated(study, FEW)
 
 
 def test_rows_are_those_of_the_catalogue(rows: list[dict[str, Any]]) -> None:
@@ -129,15 +129,15 @@ def test_page_has_every_row_that_deviates(rows: list[dict[str, Any]]) -> None:
 
 def grid(section: str) -> dict[tuple[str, str], str]:
     """Read the cells of the tables of a section by figure and setting, whichever is in the columns."""
-    found: dict[tuple[str, str], str] = {}
+    cells: dict[tuple[str, str], str] = {}
     for block in section.split("\n\n"):
         if block.startswith("| "):
             head, _, *lines = ([cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.splitlines())
             for first, *values in lines:
                 for second, value in zip(head[-len(values) :], values, strict=True):
                     names = [name.partition(", nominal")[0] for name in (first, second)]
-                    found[names[0], names[1]] = found[names[1], names[0]] = value
-    return found
+                    cells[names[0], names[1]] = cells[names[1], names[0]] = value
+    return cells
 
 
 def test_a_figure_that_was_not_simulated_is_named() -> None:

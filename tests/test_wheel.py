@@ -90,11 +90,11 @@ def run(site: Path, folder: Path, commands: list[str]) -> list[list[str]]:
 def test_the_wheel_brings_what_it_reads(site: Path) -> None:
     """Nothing lies beside the package, and its files are those of the repository, the judge with its card included."""
     assert {path.name.partition("-")[0] for path in site.iterdir()} == {"equipoise"}
-    found = [path for path in (site / "equipoise/shipped").rglob("*") if path.is_file()]
-    names = {path.relative_to(site / "equipoise/shipped").as_posix() for path in found}
+    files = [path for path in (site / "equipoise/shipped").rglob("*") if path.is_file()]
+    names = {path.relative_to(site / "equipoise/shipped").as_posix() for path in files}
     assert {"params.yaml", "data/cities.yaml", "judge/README.md", "models/judges/minilm_passages.yaml"} <= names
     assert "requirements/optimum.txt" in names
-    for path in found:
+    for path in files:
         assert path.read_bytes() == (ROOT / path.relative_to(site / "equipoise/shipped")).read_bytes(), path
 
 
@@ -110,7 +110,7 @@ def test_what_needs_more_says_so_in_one_line(site: Path, tmp_path: Path) -> None
     done = run(site, tmp_path, [f"{words} {arguments}" for words, (arguments, _) in REFUSED.items()])
 
     for words, (code, line), (_, message) in zip(REFUSED, done, REFUSED.values(), strict=True):
-        # Of a comparison, 1 means worse.
+        # For a comparison, 1 means worse.
         assert code == ("3" if words == "compare" else "1")
         assert line.startswith("error: ")
         assert message in line
@@ -120,7 +120,7 @@ def test_every_command_has_its_help_there(site: Path, tmp_path: Path) -> None:
     """No command imports the module of an extra to show its help."""
     done = run(site, tmp_path, [f"{words} --help" for words in COMMANDS])
 
-    assert [(words, one) for words, one in zip(COMMANDS, done, strict=True) if one[0] != "0"] == []
+    assert [(words, outcome) for words, outcome in zip(COMMANDS, done, strict=True) if outcome[0] != "0"] == []
 
 
 def test_extras_are_those_of_the_project() -> None:

@@ -57,14 +57,14 @@ RIGHTS = {
 
 def test_jobs_have_the_rights_that_they_need_and_an_end() -> None:
     """A workflow gives its jobs no rights but those that are listed here, and each job a limit of time."""
-    found = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
+    workflows = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS}
     rights = {
         name: {key: job.get("permissions", content["permissions"]) for key, job in content["jobs"].items()}
-        for name, content in found.items()
+        for name, content in workflows.items()
     }
 
     assert rights == RIGHTS
-    assert all(job["timeout-minutes"] for content in found.values() for job in content["jobs"].values())
+    assert all(job["timeout-minutes"] for content in workflows.values() for job in content["jobs"].values())
 
 
 def test_jobs_run_what_exists() -> None:
@@ -76,11 +76,13 @@ def test_jobs_run_what_exists() -> None:
         scripts = re.findall(r"(?<!\S)\.(?:ci|github)/[\w./-]+", commands)
         commands = "\n".join((commands, *((ROOT / script).read_text(encoding="utf-8") for script in scripts)))
         made = {name for line in re.findall(r"^\s*make\b(.*)", commands, re.MULTILINE) for name in line.split()}
-        waited_for = [one for on in content[True].values() if isinstance(on, dict) for one in on.get("paths", [])]
+        waited_for = [
+            pattern for on in content[True].values() if isinstance(on, dict) for pattern in on.get("paths", [])
+        ]
 
         assert scripts or made, path
         assert {name for name in made if re.fullmatch(r"[a-z][a-z-]*", name)} <= targets, path
-        assert [one for one in waited_for if not any(ROOT.glob(one))] == [], path
+        assert [pattern for pattern in waited_for if not any(ROOT.glob(pattern))] == [], path
 
 
 CONTENT = ("src/**", "stages/**", "models/**", "data/**", "judge/**", "requirements/**", "dvc.yaml", "params.yaml")
@@ -90,8 +92,8 @@ CONTENT = ("src/**", "stages/**", "models/**", "data/**", "judge/**", "requireme
 def steps(name: str) -> list[dict[str, Any]]:
     """List the steps of a workflow's one job."""
     (job,) = workflow(name)["jobs"].values()
-    found: list[dict[str, Any]] = job["steps"]
-    return found
+    listed: list[dict[str, Any]] = job["steps"]
+    return listed
 
 
 def test_a_cache_is_named_by_all_content_and_written_on_main_alone() -> None:
@@ -162,7 +164,9 @@ def test_a_pull_request_of_dependencies_is_measured() -> None:
     waited_for, filled = (set(on["paths"]) for on in (review["pull_request"], base["push"]))
 
     assert {"requirements/**", "pyproject.toml", "params.yaml", "dvc.*"} <= waited_for
-    assert {one for one in waited_for if "workflows" not in one} == {one for one in filled if "workflows" not in one}
+    assert {pattern for pattern in waited_for if "workflows" not in pattern} == {
+        pattern for pattern in filled if "workflows" not in pattern
+    }
 
 
 @pytest.mark.parametrize(
@@ -323,14 +327,14 @@ def action() -> Any:
 
 def test_the_action_names_commits_and_puts_no_input_into_a_script() -> None:
     """Every action that it uses is a commit; inputs reach scripts as variables, and each that is read is declared."""
-    declared, found = action(), action()["runs"]["steps"]
+    declared, own_steps = action(), action()["runs"]["steps"]
     text = (ROOT / "action.yml").read_text(encoding="utf-8")
 
-    assert all(SHA.fullmatch(step["uses"]) for step in found if "uses" in step)
-    assert not any("${{" in step.get("run", "") for step in found)
+    assert all(SHA.fullmatch(step["uses"]) for step in own_steps if "uses" in step)
+    assert not any("${{" in step.get("run", "") for step in own_steps)
     assert {*re.findall(r"\binputs\.(\w+)", text)} == declared["inputs"].keys()
     assert {*re.findall(r"GITHUB_ACTION_PATH/([\w./]+)", text)} == {".github/gate.py", ".github/comment.py"}
-    assert [step["name"] for step in found if "GH_TOKEN" in step.get("env", {})] == ["Comment"]
+    assert [step["name"] for step in own_steps if "GH_TOKEN" in step.get("env", {})] == ["Comment"]
 
 
 def test_the_action_is_one_by_the_published_schema(tmp_path: Path) -> None:
@@ -373,9 +377,9 @@ def run_action(name: str, folder: Path, **variables: str) -> tuple[int, str, lis
 )
 def test_the_action_pulls_or_runs(mode: str, base: str, code: int, calls: list[str], tmp_path: Path) -> None:
     """The base's rows are restored before a run; another mode is refused before anything is done."""
-    found = run_action("Measure", tmp_path, MODE=mode, MODEL="m", STUDY="s", BASE=base)
+    outcome = run_action("Measure", tmp_path, MODE=mode, MODEL="m", STUDY="s", BASE=base)
 
-    assert found == (code, "", calls)
+    assert outcome == (code, "", calls)
 
 
 @pytest.mark.parametrize(
@@ -390,9 +394,9 @@ def test_the_action_pulls_or_runs(mode: str, base: str, code: int, calls: list[s
 )
 def test_the_action_gates_a_change(compared: int, undecided: str, code: int, verdict: str, tmp_path: Path) -> None:
     """What is worse or cannot be read fails; what is undecided does as the input says."""
-    found = run_action("Gate", tmp_path, BASE="b", JUNIT="", UNDECIDED=undecided, CODE=str(compared))
+    outcome = run_action("Gate", tmp_path, BASE="b", JUNIT="", UNDECIDED=undecided, CODE=str(compared))
 
-    assert found == (code, f"verdict={verdict}", ["equipoise compare --gate b workspace"])
+    assert outcome == (code, f"verdict={verdict}", ["equipoise compare --gate b workspace"])
 
 
 PASSES = '<testcase name="verdict" classname="equipoise.a"/>'
@@ -409,9 +413,9 @@ PART = '<testcase name="gap" classname="equipoise.a"><skipped type="undecided"/>
 def test_the_gate_reads_the_verdicts_in_junit(cases: str, code: int, tmp_path: Path) -> None:
     """The worst verdict decides; components and studies without a margin do not, and nothing decided is undecided."""
     (tmp_path / "junit.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", encoding="utf-8")
-    found = run_action("Gate", tmp_path, BASE="", JUNIT=str(tmp_path / "junit.xml"), UNDECIDED="fail")
+    outcome = run_action("Gate", tmp_path, BASE="", JUNIT=str(tmp_path / "junit.xml"), UNDECIDED="fail")
 
-    assert found[0] == code
+    assert outcome[0] == code
 
 
 def test_the_summary_has_the_verdicts_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -124,8 +124,8 @@ def stream(*events: object, done: bool = True) -> bytes:
 def answer(content: bytes, **change: Any) -> tuple[Response, int]:
     """Ask one prompt of a server with one answer; give the response, and the number of requests."""
     with RawServer(content) as api:
-        found = ask(entry(api.url, **change), [prompt("a")])["a"]
-    return found, len(api.requests)
+        response = ask(entry(api.url, **change), [prompt("a")])["a"]
+    return response, len(api.requests)
 
 
 def refusal(content: bytes, **change: Any) -> tuple[str, int, int]:
@@ -142,9 +142,9 @@ def test_a_filtered_prompt_has_an_answer_of_its_own(name: str, *, streamed: bool
     """It is asked once, has no text, counts as unfinished, and the run goes on."""
     status, value = FILTERS[name]
     with RawServer(body(value, status)) as api:
-        found = ask(entry(api.url, stream=streamed), [prompt("a"), prompt("b")])
+        responses = ask(entry(api.url, stream=streamed), [prompt("a"), prompt("b")])
 
-    assert [(row.replies, row.finished, row.endings) for row in found.values()] == [
+    assert [(row.replies, row.finished, row.endings) for row in responses.values()] == [
         (("",), (False,), ("content_filter",))
     ] * 2
     assert len(api.requests) == 2
@@ -163,9 +163,9 @@ def test_another_refusal_is_no_filter(name: str) -> None:
 def test_a_filter_in_a_stream_is_told_apart() -> None:
     """The event in the place of a chunk is read as an error's body is."""
     content = stream({"error": {"message": "no", "code": "data_inspection_failed"}}, done=False)
-    found, requests = answer(content, stream=True)
+    response, requests = answer(content, stream=True)
 
-    assert (found.replies, found.endings, requests) == (("",), ("content_filter",), 1)
+    assert (response.replies, response.endings, requests) == (("",), ("content_filter",), 1)
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,9 @@ def test_thinking_in_parts_is_kept_apart(message: dict[str, Any], *, streamed: b
 def test_a_finish_reason_is_read_as_it_is_meant(reason: str | None, ending: str, *, finished: bool) -> None:
     """Whatever a server calls it; an unknown ending counts as finished."""
     content = body({"choices": [{"message": CONTENT, "finish_reason": reason}]})
-    found, requests = answer(content)
+    response, requests = answer(content)
 
-    assert (found.replies, found.endings, found.finished) == (("Pneumonia.",), (ending,), (finished,))
+    assert (response.replies, response.endings, response.finished) == (("Pneumonia.",), (ending,), (finished,))
     assert requests == 1
 
 
@@ -268,9 +268,9 @@ def test_a_missing_finish_reason_is_an_unknown_ending(
     choice: dict[str, Any], usage: dict[str, Any] | None, ending: str
 ) -> None:
     """The reply is taken, unless the tokens show that it was cut off."""
-    found, requests = answer(body({"choices": [choice], "usage": usage}))
+    response, requests = answer(body({"choices": [choice], "usage": usage}))
 
-    assert (found.endings, found.finished) == ((ending,), (ending == "unknown",))
+    assert (response.endings, response.finished) == ((ending,), (ending == "unknown",))
     assert requests == 1
 
 
@@ -298,9 +298,9 @@ def test_counts_that_are_null_are_none(usage: dict[str, Any] | None, *, streamed
     content = completion(CONTENT, usage=usage)
     if streamed:
         content = stream({"choices": [{"delta": CONTENT, "finish_reason": "stop"}], "usage": usage})
-    found, _ = answer(content, stream=streamed)
+    response, _ = answer(content, stream=streamed)
 
-    assert (found.replies, found.prompt_tokens, found.generated_tokens) == (("Pneumonia.",), 0, 0)
+    assert (response.replies, response.prompt_tokens, response.generated_tokens) == (("Pneumonia.",), 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -387,17 +387,17 @@ def test_a_stream_is_one_whatever_its_type_is_called(kind: str) -> None:
 @pytest.mark.parametrize("charset", ["latin-1", "utf-16", "punycode", "rot13", "zlib_codec", "idna", "no-such-thing"])
 def test_a_reply_is_utf8_whatever_it_is_called(charset: str, *, streamed: bool) -> None:
     """The name of another character set changes no letter, of a reply or of an error."""
-    said = {"content": "Ménière – 梅尼埃"}
-    content = json.dumps({"choices": [{"message": said, "finish_reason": "stop"}]}, ensure_ascii=False).encode()
+    message = {"content": "Ménière – 梅尼埃"}
+    content = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}, ensure_ascii=False).encode()
     kind = {"Content-Type": f"application/json; charset={charset}"}
     if streamed:
         kind = {"Content-Type": f"text/event-stream; charset={charset}"}
-        event = json.dumps({"choices": [{"delta": said, "finish_reason": "stop"}]}, ensure_ascii=False)
+        event = json.dumps({"choices": [{"delta": message, "finish_reason": "stop"}]}, ensure_ascii=False)
         content = f"data: {event}\n\ndata: [DONE]\n\n".encode()
-    found, _ = answer(raw(content, headers=kind), stream=streamed)
+    response, _ = answer(raw(content, headers=kind), stream=streamed)
     line, _, _ = refusal(body({"error": {"message": "Schlüssel"}}, 404, kind), stream=streamed)
 
-    assert found.replies == ("Ménière – 梅尼埃",)
+    assert response.replies == ("Ménière – 梅尼埃",)
     assert "404 Schlüssel" in line
 
 

@@ -112,10 +112,10 @@ def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
     """Two prompts with the same words share one answer, each under its own key."""
     backend = Echo()
     prompts = [prompt("a", "same"), prompt("b", "other"), prompt("c", "same")]
-    found = run(prompts, backend, tmp_path / "cache")
+    responses = run(prompts, backend, tmp_path / "cache")
 
     assert sorted(backend.asked) == ["a", "b"]
-    assert [(row.key, row.replies[0]) for row in found] == [("a", "SAME"), ("b", "OTHER"), ("c", "SAME")]
+    assert [(row.key, row.replies[0]) for row in responses] == [("a", "SAME"), ("b", "OTHER"), ("c", "SAME")]
 
 
 def test_finished_prompts_are_not_asked_again(tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_finished_prompts_are_not_asked_again(tmp_path: Path) -> None:
     prompts = [prompt("a", "one"), prompt("b", "two")]
     run(prompts, Echo(), tmp_path / "cache")
     backend = Echo()
-    found = run([*prompts, prompt("c", "three"), prompt("d", "one")], backend, tmp_path / "cache")
+    responses = run([*prompts, prompt("c", "three"), prompt("d", "one")], backend, tmp_path / "cache")
 
     assert backend.asked == ["c"]
-    assert [row.replies[0] for row in found] == ["ONE", "TWO", "THREE", "ONE"]
+    assert [row.replies[0] for row in responses] == ["ONE", "TWO", "THREE", "ONE"]
 
 
 def test_the_model_is_not_opened_when_nothing_is_left_to_ask(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_model_is_not_opened_when_nothing_is_left_to_ask(tmp_path: Path) -> 
 
 
 def test_a_model_that_is_kept_open_is_opened_once(tmp_path: Path) -> None:
-    """What follows from the first answers is asked of the same model, which stays open until its keeper closes it."""
+    """The same model is asked what follows from the first answers, and stays open until its keeper closes it."""
     backend = Echo()
     make = partial(answering, lambda: backend)
     fixed = {"manifest": MANIFEST, "generation": GENERATION, "make": make, "progress": lambda *_: None}
@@ -226,11 +226,11 @@ def test_a_backend_that_breaks_loses_nothing(tmp_path: Path, breaks_after: int, 
     broken, sound = Echo(breaks_after, error), Echo()
     with pytest.raises(type(error)):
         run(prompts, broken, tmp_path / "cache")
-    found = run(prompts, sound, tmp_path / "cache")
+    responses = run(prompts, sound, tmp_path / "cache")
 
     assert (breaks_after, 1) == (len(broken.asked), broken.closed)
     assert sorted(broken.asked + sound.asked) == ["a", "b", "c", "d"]
-    assert [answer(asked) for asked in prompts] == found
+    assert [answer(asked) for asked in prompts] == responses
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,7 +260,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_prompt_without_an_answer_is_named(tmp_path: Path) -> None:
     """A backend that leaves a prompt out is noticed before any response is handed out."""
     backend = Echo()
-    backend.answer = lambda asked: (answer(one) for one in asked if one.key != "b")  # type: ignore[method-assign]
+    backend.answer = lambda asked: (answer(row) for row in asked if row.key != "b")  # type: ignore[method-assign]
 
     with (
         ResponseCache(tmp_path / "cache") as cache,
@@ -577,7 +577,7 @@ def test_an_exported_model_is_an_agent(tiny_model: Exported, tmp_path: Path, mon
 
 
 def test_a_model_that_was_not_exported_is_no_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fix is named: export it once, or use the rules; a name that is not there is told as such."""
+    """The fix is named: export it once, or use the rules; a name that is not there is reported as such."""
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     tiny.register(tmp_path, "some", tmp_path, seed=1)
     make = {"tokens": 5, "batch_size": 2, "progress": silent}
@@ -596,8 +596,8 @@ def test_a_server_is_an_agent_without_an_export(tmp_path: Path, monkeypatch: pyt
     with FaultyServer() as api, ResponseCache.open() as kept:
         (tmp_path / "models" / "some.yaml").write_text(SERVER.format(url=api.url), encoding="utf-8")
         reply = asking.agent("some", tmp_path, kept, tokens=5, batch_size=2, progress=silent)
-        found = [reply([("You write.", "one"), ("You write.", "two")]), reply([("You write.", "two")])]
+        replies = [reply([("You write.", "one"), ("You write.", "two")]), reply([("You write.", "two")])]
 
-    assert found == [["ONE", "TWO"], ["TWO"]]
+    assert replies == [["ONE", "TWO"], ["TWO"]]
     assert sorted(api.turns()) == ["one", "two"]
     assert {body["max_tokens"] for body, _ in api.requests} == {5}

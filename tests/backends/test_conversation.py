@@ -91,7 +91,7 @@ def test_a_conversation_grows_by_turns_and_replies() -> None:
     ],
 )
 def test_a_given_reply_is_read_as_one_that_was_written(template: str, reasoning: str, reply: str) -> None:
-    """The same words lead to the same tokens, candidates, limit and draws, and are no reply of the model's."""
+    """The same words lead to the same tokens, candidates, limit and draws, and are not a reply of the model's."""
     talk, asked = chat(template, reasoning=reasoning), talks.prompt("a", "It hurts.")
     (first, last), whole = turns(talk, asked, reply, "pneumonia")
     given = asked.model_copy(update={"given": (whole.replies[0],)})
@@ -134,11 +134,11 @@ def test_a_reply_at_its_limit_is_unfinished() -> None:
 def test_a_reply_in_one_sentence_ends_with_it() -> None:
     """The tokens up to the one that shows its end are counted, whatever the backend wrote beyond; it is finished."""
     asked = talks.prompt("a", "It hurts.", turns=("Why?",), candidates=(), limit=40, sentence=True)
-    said = "Acute gout. It is bad. It"
-    (turn,), response = turns(chat(), asked, said)
+    reply = "Acute gout. It is bad. It"
+    (turn,), response = turns(chat(), asked, reply)
 
-    shows = next(length for length in range(99) if len(PLAIN.decode(encoded(said)[:length])) > len("Acute gout. "))
-    assert (turn.ended(encoded(said)[: shows - 1]), turn.ended(encoded(said)[:shows])) == (False, True)
+    shows = next(length for length in range(99) if len(PLAIN.decode(encoded(reply)[:length])) > len("Acute gout. "))
+    assert (turn.ended(encoded(reply)[: shows - 1]), turn.ended(encoded(reply)[:shows])) == (False, True)
     assert response.replies == ("Acute gout.",)
     assert (response.finished, response.generated_tokens) == ((True,), shows)
 
@@ -239,18 +239,18 @@ def test_a_free_reply_has_room_for_thinking(reasoning: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "content"),
     [
         ("<|channel|>analysis<|message|>It hurts.<|end|><|start|>assistant<|channel|>final<|message|>Flu.", "Flu."),
         ("<|channel|>analysis<|message|>It hurts", " analysis It hurts"),
     ],
 )
-def test_channels_stay_in_the_reply_and_the_final_one_in_the_conversation(reply: str, said: str) -> None:
+def test_channels_stay_in_the_reply_and_the_final_one_in_the_conversation(reply: str, content: str) -> None:
     """The reply keeps its heads, for the split; the next turn holds the answer, or cut reasoning without heads."""
     (_, last), response = turns(chat(reasoning="channels"), talks.prompt("a", "It hurts."), reply, "Flu")
 
     assert response.replies[0] == reply
-    assert f"assistant\n{said}<|im_end|>" in text(last)
+    assert f"assistant\n{content}<|im_end|>" in text(last)
 
 
 def test_other_special_tokens_are_left_out_of_a_reply() -> None:
@@ -290,11 +290,11 @@ def test_a_template_without_a_system_role_has_the_user_say_it() -> None:
     """The system text stands before the first turn, after a blank line, at every turn; draws are as otherwise."""
     asked = talks.prompt("a", "It hurts.")
     seen, _ = turns(chat(tiny.CHAT.replace("messages %}", "messages if message['role'] != 'system' %}")), asked, "", "")
-    said, _ = turns(chat(), asked, "", "")
+    with_system, _ = turns(chat(), asked, "", "")
 
     for turn in seen:
         assert text(turn).startswith(f"<|im_start|>user\n{asked.system}\n\n{asked.turns[0]}<|im_end|>\n")
-    assert [turn.seed for turn in seen] == [turn.seed for turn in said]
+    assert [turn.seed for turn in seen] == [turn.seed for turn in with_system]
 
 
 def test_a_tokenizer_without_a_template_is_refused() -> None:

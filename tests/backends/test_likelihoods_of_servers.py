@@ -96,18 +96,18 @@ def test_a_server_gives_the_likelihoods_of_its_model(checkpoint: Path, form: ser
     """Whole candidates after reasoning, after a given reply, letters, and a reply's beginning: as in this process."""
     local = here(checkpoint, PROMPTS)
     with ModelServer(checkpoint / "checkpoint", [form]) as api:
-        found = there(api, PROMPTS, form)
+        responses = there(api, PROMPTS, form)
 
     for asked in PROMPTS:
-        ours, theirs = local[asked.key], found[asked.key]
+        ours, theirs = local[asked.key], responses[asked.key]
         assert (theirs.candidate_tokens, theirs.at_most) == (ours.candidate_tokens, {})
         # Single precision rounds each step to 6e-8 of its value.
         assert theirs.log_likelihood == pytest.approx(ours.log_likelihood, rel=1e-6)
         assert max(theirs.log_likelihood, key=theirs.log_likelihood.__getitem__) == max(
             ours.log_likelihood, key=ours.log_likelihood.__getitem__
         )
-    assert found["reasoned"].replies[0] == local["reasoned"].replies[0]
-    assert found["letter"].replies == ()
+    assert responses["reasoned"].replies[0] == local["reasoned"].replies[0]
+    assert responses["letter"].replies == ()
 
 
 def test_a_prompt_costs_a_token_for_each_candidate(checkpoint: Path) -> None:
@@ -133,12 +133,12 @@ def test_a_first_token_scores_the_candidates_that_begin_with_it() -> None:
     """Spellings of one letter add up; a letter that is none of the alternatives has what they leave over at most."""
     alternatives = {"B": math.log(0.5), " B": math.log(0.2), "C.": math.log(0.1), "The": math.log(0.1)}
 
-    found = served.first_token_scores(alternatives, ("A", "B", "C"))
+    scores = served.first_token_scores(alternatives, ("A", "B", "C"))
 
     # 0.5 + 0.2; 0.1; and 1 - 0.9 for A.
-    assert {name: round(math.exp(one.mean), 9) for name, one in found.known.items()} == {"B": 0.7, "C": 0.1}
-    assert {name: round(math.exp(one), 9) for name, one in found.at_most.items()} == {"A": 0.1}
-    assert {one.tokens for one in found.known.values()} == {1}
+    assert {name: round(math.exp(score.mean), 9) for name, score in scores.known.items()} == {"B": 0.7, "C": 0.1}
+    assert {name: round(math.exp(bound), 9) for name, bound in scores.at_most.items()} == {"A": 0.1}
+    assert {score.tokens for score in scores.known.values()} == {1}
 
 
 def test_a_first_token_that_is_shared_scores_nobody() -> None:
@@ -146,11 +146,11 @@ def test_a_first_token_that_is_shared_scores_nobody() -> None:
     alternatives = {"Pan": math.log(0.4), "pul": math.log(0.2), "P": math.log(0.1), "within": math.log(0.05)}
     answers = ("panic disorder", "pulmonary embolism", "within an hour", "within a day")
 
-    found = served.first_token_scores(alternatives, answers)
+    scores = served.first_token_scores(alternatives, answers)
 
     # "P" may begin either of the first two. What is left over is 0.25, to which the own and the shared ones are added.
-    assert found.known == {}
-    bounds = {name: round(math.exp(one), 9) for name, one in found.at_most.items()}
+    assert scores.known == {}
+    bounds = {name: round(math.exp(bound), 9) for name, bound in scores.at_most.items()}
     assert bounds == {
         "panic disorder": 0.75,
         "pulmonary embolism": 0.55,
@@ -158,7 +158,7 @@ def test_a_first_token_that_is_shared_scores_nobody() -> None:
         "within a day": 0.3,
     }
     clear = served.first_token_scores({name: alternatives[name] for name in ("Pan", "pul")}, answers)
-    assert {name: round(math.exp(one.mean), 9) for name, one in clear.known.items()} == {
+    assert {name: round(math.exp(score.mean), 9) for name, score in clear.known.items()} == {
         "panic disorder": 0.4,
         "pulmonary embolism": 0.2,
     }
@@ -179,16 +179,16 @@ def test_a_server_is_asked_once_what_it_gives(
 ) -> None:
     """One token in each form, the most exact one first, whether others are ignored or refused; then it is known."""
     with ModelServer(checkpoint / "checkpoint", gives, refuses=refuses) as api:
-        found = offer(at(api), tmp_path / "offers")
+        offered = offer(at(api), tmp_path / "offers")
         asked = len(api.requests)
         again = offer(at(api), tmp_path / "offers")
 
-    assert (found.likelihoods, found.form) == expected
-    assert again == found
+    assert (offered.likelihoods, offered.form) == expected
+    assert again == offered
     assert len(api.requests) == asked <= 3
     assert all(body["max_tokens"] == 1 for _, body in api.requests)
-    said = "refused (400)" if refuses else "asked for, and not given"
-    assert (f"prompt_logprobs: {said}" in found.found) == ("prompt_logprobs" not in gives)
+    outcome = "refused (400)" if refuses else "asked for, and not given"
+    assert (f"prompt_logprobs: {outcome}" in offered.found) == ("prompt_logprobs" not in gives)
 
 
 @pytest.mark.parametrize(
@@ -202,38 +202,38 @@ def test_what_is_no_log_probability_is_none(
     """A server that gives nothing finite gives no likelihoods; from one that did before, it is a broken reply."""
     forms: tuple[Gives, ...] = ("prompt_logprobs", "echo", "top_logprobs")
     with ModelServer(checkpoint / "checkpoint", forms, spoil=spoil) as api:
-        found = offer(at(api), tmp_path / "offers")
+        offered = offer(at(api), tmp_path / "offers")
         for form in forms:
             api.requests.clear()
             with pytest.raises(EquipoiseError, match=BROKEN):
                 there(api, PROMPTS[2:3], form)
             assert len(api.requests) == at(api).attempts
 
-    assert found.likelihoods == "none"
+    assert offered.likelihoods == "none"
 
 
 SPOILT: dict[str, tuple[served.Form, Callable[[dict[str, Any]], object]]] = {
-    "no log probabilities": ("top_logprobs", lambda one: one["choices"][0].update(logprobs=None)),
-    "no tokens": ("top_logprobs", lambda one: one["choices"][0]["logprobs"].update(content=[])),
-    "no alternatives": ("top_logprobs", lambda one: listed(one).clear()),
-    "an alternative that is not a number": ("top_logprobs", lambda one: listed(one)[7].update(logprob=math.nan)),
-    "an alternative above 0": ("top_logprobs", lambda one: listed(one)[0].update(logprob=3.0)),
-    "an alternative without one": ("top_logprobs", lambda one: listed(one)[3].pop("logprob")),
-    "a field of another kind": ("top_logprobs", lambda one: one["choices"][0].update(logprobs="high")),
-    "no prompt": ("prompt_logprobs", lambda one: one.pop("prompt_logprobs")),
-    "an empty prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].clear()),
-    "a null within the prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].__setitem__(3, None)),
-    "another prompt": ("prompt_logprobs", lambda one: one["prompt_logprobs"].pop()),
-    "a prompt of another kind": ("prompt_logprobs", lambda one: one.update(prompt_logprobs={"0": -1})),
-    "no text": ("echo", lambda one: one["choices"][0].update(logprobs=None)),
-    "more tokens than values": ("echo", lambda one: one["choices"][0]["logprobs"]["token_logprobs"].pop()),
+    "no log probabilities": ("top_logprobs", lambda answer: answer["choices"][0].update(logprobs=None)),
+    "no tokens": ("top_logprobs", lambda answer: answer["choices"][0]["logprobs"].update(content=[])),
+    "no alternatives": ("top_logprobs", lambda answer: listed(answer).clear()),
+    "an alternative that is not a number": ("top_logprobs", lambda answer: listed(answer)[7].update(logprob=math.nan)),
+    "an alternative above 0": ("top_logprobs", lambda answer: listed(answer)[0].update(logprob=3.0)),
+    "an alternative without one": ("top_logprobs", lambda answer: listed(answer)[3].pop("logprob")),
+    "a field of another kind": ("top_logprobs", lambda answer: answer["choices"][0].update(logprobs="high")),
+    "no prompt": ("prompt_logprobs", lambda answer: answer.pop("prompt_logprobs")),
+    "an empty prompt": ("prompt_logprobs", lambda answer: answer["prompt_logprobs"].clear()),
+    "a null within the prompt": ("prompt_logprobs", lambda answer: answer["prompt_logprobs"].__setitem__(3, None)),
+    "another prompt": ("prompt_logprobs", lambda answer: answer["prompt_logprobs"].pop()),
+    "a prompt of another kind": ("prompt_logprobs", lambda answer: answer.update(prompt_logprobs={"0": -1})),
+    "no text": ("echo", lambda answer: answer["choices"][0].update(logprobs=None)),
+    "more tokens than values": ("echo", lambda answer: answer["choices"][0]["logprobs"]["token_logprobs"].pop()),
 }
 
 
 def listed(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """Give the alternatives to the first token of an answer."""
-    found: list[dict[str, Any]] = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-    return found
+    alternatives: list[dict[str, Any]] = answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+    return alternatives
 
 
 @pytest.mark.slow
@@ -253,7 +253,7 @@ def test_a_reply_without_what_the_server_gives_is_asked_for_again(checkpoint: Pa
             kept(checkpoint, api, letter, form, tmp_path / "all")
         api.spoil_answer = lambda _: None
         assert kept(checkpoint, api, letter, form, tmp_path / "all") == sound
-    assert 0.0 not in sound[0].at_most.values()  # what is known of each candidate
+    assert 0.0 not in sound[0].at_most.values()  # what is known about each candidate
 
 
 def kept(
@@ -273,16 +273,18 @@ def test_an_alternative_that_cannot_be_leaves_the_others_as_they_are(value: floa
 
 
 def test_a_candidate_that_cannot_be_is_unknown_and_others_are_not(checkpoint: Path) -> None:
-    """One token of minus infinity in a sound reply is no fault: the reply is not asked for again."""
+    """One token of minus infinity in a sound reply is not a fault: the reply is not asked for again."""
     letter = PROMPTS[2]
     with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs"]) as api:
         sound = there(api, [letter], "prompt_logprobs")["letter"]
         asked = len(api.requests)
         api.spoil_answer = lambda answer: without_b(api, answer)
-        found = there(api, [letter], "prompt_logprobs")["letter"]
+        response = there(api, [letter], "prompt_logprobs")["letter"]
 
-    assert found.log_likelihood == {name: one for name, one in sound.log_likelihood.items() if name != "B"}
-    assert (found.at_most, len(api.requests)) == ({"B": 0.0}, 2 * asked)
+    assert response.log_likelihood == {
+        name: likelihood for name, likelihood in sound.log_likelihood.items() if name != "B"
+    }
+    assert (response.at_most, len(api.requests)) == ({"B": 0.0}, 2 * asked)
 
 
 def without_b(api: ModelServer, answer: dict[str, Any]) -> None:
@@ -294,15 +296,15 @@ def without_b(api: ModelServer, answer: dict[str, Any]) -> None:
 def test_a_reply_that_a_filter_ends_leaves_its_candidates_unknown(checkpoint: Path) -> None:
     """A filter may also answer with status 200 and no log probabilities; that is its answer, and not a broken reply."""
     with ModelServer(checkpoint / "checkpoint", ["top_logprobs"]) as api:
-        api.spoil_answer = lambda one: one["choices"][0].update(logprobs=None, finish_reason="content_filter")
-        found = there(api, PROMPTS[2:3], "top_logprobs")["letter"]
+        api.spoil_answer = lambda answer: answer["choices"][0].update(logprobs=None, finish_reason="content_filter")
+        response = there(api, PROMPTS[2:3], "top_logprobs")["letter"]
 
-    assert (found.log_likelihood, found.at_most) == ({}, dict.fromkeys("ABCD", 0.0))
+    assert (response.log_likelihood, response.at_most) == ({}, dict.fromkeys("ABCD", 0.0))
     assert len(api.requests) == 1
 
 
 def test_an_entry_says_what_a_server_gives(checkpoint: Path, tmp_path: Path) -> None:
-    """Another form is not asked for, what the server lacks is told with the fix, and none asks nothing."""
+    """Another form is not asked for, what the server lacks is reported with the fix, and none asks nothing."""
     with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs", "top_logprobs"]) as api:
         assert offer(at(api, likelihoods="none"), tmp_path / "offers").form is None
         assert api.requests == []
@@ -319,7 +321,7 @@ def test_an_entry_says_what_a_server_gives(checkpoint: Path, tmp_path: Path) -> 
 
 
 def test_a_server_that_refuses_everything_is_not_taken_for_one_without_likelihoods(tmp_path: Path) -> None:
-    """A key that is not accepted is told as such, and nothing is remembered."""
+    """A key that is not accepted is reported as such, and nothing is remembered."""
     with (
         FaultyServer(refuse=lambda _: (401, {"message": "No."})) as api,
         pytest.raises(EquipoiseError, match="set TEST_KEY to a key that this server accepts"),
@@ -337,9 +339,9 @@ def test_a_filter_that_refuses_a_score_leaves_it_unknown() -> None:
         FaultyServer(refuse=lambda _: (400, error)) as api,
         ApiBackend("some", entry(api.url), pause=Waits(), form="top_logprobs") as backend,
     ):
-        (found,) = backend.answer([asked])
+        (response,) = backend.answer([asked])
 
-    assert (found.log_likelihood, found.at_most) == ({}, {"A": 0.0, "B": 0.0})
+    assert (response.log_likelihood, response.at_most) == ({}, {"A": 0.0, "B": 0.0})
 
 
 def test_a_manifest_says_what_was_found(checkpoint: Path) -> None:
@@ -363,9 +365,9 @@ def test_a_manifest_says_what_was_found(checkpoint: Path) -> None:
 def test_nothing_is_asked_of_a_server_without_likelihoods(checkpoint: Path) -> None:
     """Candidates are left out of a conversation as long as no form is known."""
     with ModelServer(checkpoint / "checkpoint", ["prompt_logprobs"]) as api:
-        found = ask(at(api), PROMPTS[:1])["reasoned"]
+        response = ask(at(api), PROMPTS[:1])["reasoned"]
 
-    assert (len(api.requests), found.log_likelihood, found.at_most) == (2, {}, {})
+    assert (len(api.requests), response.log_likelihood, response.at_most) == (2, {}, {})
 
 
 def test_a_server_that_is_down_offers_nothing_in_one_line(tmp_path: Path) -> None:

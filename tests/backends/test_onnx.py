@@ -30,23 +30,23 @@ PROMPTS = [talks.prompt(f"case-{number}", case) for number, case in enumerate(CA
 def test_replies_and_likelihoods_equal_torch_on_a_tiny_model(tiny_model: Exported) -> None:
     """Texts equal transformers' greedy generation, and likelihoods equal whole forward passes, on random weights."""
     with tiny_model.open(batch_size=3) as backend:
-        found = {response.key: response for response in backend.answer(PROMPTS)}
+        responses = {response.key: response for response in backend.answer(PROMPTS)}
 
     for asked in PROMPTS:
         replies, scores = talks.Reference.of(tiny_model).converse(asked)
-        assert replies == found[asked.key].replies
-        assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+        assert replies == responses[asked.key].replies
+        assert scores == pytest.approx(responses[asked.key].log_likelihood, abs=1e-4)
 
 
 def test_the_embedded_model_equals_torch(smollm2: Exported) -> None:
     """SmolLM2 gives transformers' own reasoning and answer, and torch's likelihoods within 1e-4 nats a token."""
     asked = PROMPTS[0]
     with smollm2.open(batch_size=1) as backend:
-        (found,) = backend.answer([asked])
+        (response,) = backend.answer([asked])
 
     replies, scores = talks.Reference.of(smollm2).converse(asked)
-    assert replies == found.replies
-    assert scores == pytest.approx(found.log_likelihood, abs=1e-4)
+    assert replies == response.replies
+    assert scores == pytest.approx(response.log_likelihood, abs=1e-4)
 
 
 def test_batch_size_and_order_change_no_bit_of_the_embedded_model(smollm2: Exported) -> None:
@@ -105,10 +105,10 @@ def test_a_shared_stem_changes_no_bit(tiny_model: Exported) -> None:
 
 def test_a_first_turn_is_read_once_for_what_follows_it(tiny_model: Exported, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rereadings copy it from the conversations before, without a change of a bit, and read only what follows it."""
-    asked = [one.model_copy(update={"stem": CASES[n], "lead": one.turns[0]}) for n, one in enumerate(PROMPTS)]
-    again = [talks.reread(one, "swapped", "Because of the fever.", stem=one.stem) for one in asked]
+    asked = [prompt.model_copy(update={"stem": CASES[n], "lead": prompt.turns[0]}) for n, prompt in enumerate(PROMPTS)]
+    again = [talks.reread(prompt, "swapped", "Because of the fever.", stem=prompt.stem) for prompt in asked]
     without = {"given": (), "lead": "", "reply": False}
-    again += [one.model_copy(update=without | {"turns": (f"{one.stem}\n\nWhy?",)}) for one in asked]
+    again += [prompt.model_copy(update=without | {"turns": (f"{prompt.stem}\n\nWhy?",)}) for prompt in asked]
     steps: list[int] = []
     run = OnnxEngine._run
 
@@ -120,8 +120,8 @@ def test_a_first_turn_is_read_once_for_what_follows_it(tiny_model: Exported, mon
         with tiny_model.open(batch_size=3) as backend:
             for batch in batches:
                 steps.clear()
-                found = sorted(backend.answer(batch), key=lambda response: (response.key, response.prompt_tokens))
-        return found, sum(steps)
+                responses = sorted(backend.answer(batch), key=lambda response: (response.key, response.prompt_tokens))
+        return responses, sum(steps)
 
     monkeypatch.setattr(OnnxEngine, "_run", counted)
     kept, few = answer(asked, again)
@@ -153,18 +153,20 @@ def test_own_reasoning_that_is_given_leaves_the_likelihoods_as_they_are(tiny_mod
     """Read as one text instead of token by token, they are the same within 1e-4 nats; other reasoning moves them."""
     with tiny_model.open(batch_size=3) as backend:
         own = {response.key: response for response in backend.answer(PROMPTS)}
-        said = {
+        reasonings = {
             "own": lambda n: own[f"case-{n}"].replies[0],
             "swapped": lambda n: own[f"case-{(n + 1) % 5}"].replies[0],
         }
-        again = [talks.reread(asked, name, text(n)) for n, asked in enumerate(PROMPTS) for name, text in said.items()]
-        found = {response.key: response for response in backend.answer(again)}
+        again = [
+            talks.reread(asked, name, text(n)) for n, asked in enumerate(PROMPTS) for name, text in reasonings.items()
+        ]
+        responses = {response.key: response for response in backend.answer(again)}
 
     for key, response in own.items():
-        assert found[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
-        assert found[f"{key}/own"].candidate_tokens == response.candidate_tokens
-        assert found[f"{key}/swapped"].log_likelihood != pytest.approx(response.log_likelihood, abs=1e-4)
-        assert (found[f"{key}/own"].replies, found[f"{key}/own"].generated_tokens) == ((), 0)
+        assert responses[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
+        assert responses[f"{key}/own"].candidate_tokens == response.candidate_tokens
+        assert responses[f"{key}/swapped"].log_likelihood != pytest.approx(response.log_likelihood, abs=1e-4)
+        assert (responses[f"{key}/own"].replies, responses[f"{key}/own"].generated_tokens) == ((), 0)
 
 
 def test_batch_size_and_order_change_no_bit_of_rereadings(tiny_model: Exported) -> None:

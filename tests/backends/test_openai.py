@@ -42,7 +42,7 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
     """Each turn is asked with all that was said before; the last, with the words that its reply should begin with."""
     asked = prompt("a", "Reason.", "Name it.", system="You are a clinician.", prefix="It is")
     with FaultyServer() as api:
-        found = ask(entry(api.url, seed=5), [asked])["a"]
+        response = ask(entry(api.url, seed=5), [asked])["a"]
 
     (first, headers), (second, _) = api.requests
     request = "Name it.\n\nBegin your reply with these words: It is"
@@ -61,7 +61,7 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
         {"role": "user", "content": request},
     ]
     assert second["max_tokens"] == 20
-    assert found == Response(
+    assert response == Response(
         key="a",
         study="vignettes",
         replies=("REASON.", request.upper()),
@@ -80,25 +80,25 @@ def test_a_conversation_is_held_turn_by_turn() -> None:
 def test_reasoning_that_the_server_keeps_apart_is_kept(field: str, *, stream: bool) -> None:
     """It is put before the reply between tags, and is not said again in the next turn."""
     with FaultyServer(say=lambda _: {field: "Fever, cough.", "content": "Pneumonia."}) as api:
-        found = ask(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")])["a"]
+        response = ask(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")])["a"]
 
-    assert found.replies == ("<think>\nFever, cough.\n</think>\n\nPneumonia.",) * 2
+    assert response.replies == ("<think>\nFever, cough.\n</think>\n\nPneumonia.",) * 2
     assert api.requests[1][0]["messages"][1] == {"role": "assistant", "content": "Pneumonia."}
 
 
 @pytest.mark.parametrize(
-    ("said", "sent"),
+    ("reply", "sent"),
     [
         ("Because.", "Because."),
         ("<think>\nFever, cough.\n</think>\n\nBecause.", "Because."),
         ("<think>\nFever, cough.\n</think>\n\n", ""),
     ],
 )
-def test_a_given_reply_is_said_without_its_thinking(said: str, sent: str) -> None:
+def test_a_given_reply_is_said_without_its_thinking(reply: str, sent: str) -> None:
     """The server is asked once, as if it had given the reply itself, and its one reply is the response's."""
-    asked = prompt("a", "Why?", "What?", given=(said,), candidates=("x", "y"))
+    asked = prompt("a", "Why?", "What?", given=(reply,), candidates=("x", "y"))
     with FaultyServer() as api:
-        found = ask(entry(api.url), [asked])["a"]
+        response = ask(entry(api.url), [asked])["a"]
 
     ((request, _),) = api.requests
     assert request["messages"] == [
@@ -107,8 +107,8 @@ def test_a_given_reply_is_said_without_its_thinking(said: str, sent: str) -> Non
         {"role": "user", "content": "What?"},
     ]
     assert request["max_tokens"] == 20
-    assert (found.replies, found.finished, found.log_likelihood) == (("WHAT?",), (True,), {})
-    assert found.prompt_tokens == 7
+    assert (response.replies, response.finished, response.log_likelihood) == (("WHAT?",), (True,), {})
+    assert response.prompt_tokens == 7
 
 
 def test_a_reply_that_is_given_back_makes_the_same_request() -> None:
@@ -122,7 +122,7 @@ def test_a_reply_that_is_given_back_makes_the_same_request() -> None:
 
 
 def test_a_prompt_without_an_answer_does_not_keep_the_others_from_theirs(tmp_path: Path) -> None:
-    """One that fails in every attempt is told at the end; the others are kept, and only it is asked again."""
+    """One that fails in every attempt is reported at the end; the others are kept, and only it is asked again."""
     prompts = [prompt(key) for key in "abcdef"]
     faults: dict[str, Sequence[Fault]] = {"c": ["broken"] * 4}
     with FaultyServer(faults) as api:
@@ -131,17 +131,17 @@ def test_a_prompt_without_an_answer_does_not_keep_the_others_from_theirs(tmp_pat
         ):
             run(entry(api.url), prompts, tmp_path / "cache")
         before = len(api.requests)
-        found = run(entry(api.url), prompts, tmp_path / "cache")
+        responses = run(entry(api.url), prompts, tmp_path / "cache")
 
     assert api.turns()[before:] == ["c"]
-    assert [row.replies[0] for row in found] == list("ABCDEF")
+    assert [row.replies[0] for row in responses] == list("ABCDEF")
     assert set(api.answered.values()) == {1}
 
 
 def test_a_server_that_is_down_is_not_asked_for_every_prompt() -> None:
     """As many failures in a row as there are requests at once, here four, end the asking.
 
-    Each of the first three to be told may have made room for one more, so between four and seven prompts are asked.
+    Each of the first three to be reported may have made room for one more, so between four and seven prompts are asked.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -176,12 +176,12 @@ def test_order_concurrency_and_faults_change_no_answer(
     prompts = [prompt(key, "Why?", key) for key in order]
     with FaultyServer(faults) as api:
         model = entry(api.url, concurrency=concurrency)
-        found = run(model, prompts, path)
+        responses = run(model, prompts, path)
         requests = len(api.requests)
         again = run(model, prompts[::-1], path)
 
-    assert [(row.key, row.replies) for row in found] == [(key, ("WHY?", key.upper())) for key in order]
-    assert again == found[::-1]
+    assert [(row.key, row.replies) for row in responses] == [(key, ("WHY?", key.upper())) for key in order]
+    assert again == responses[::-1]
     # One answer to the last turn of each; the first turns, which are all alike, were asked once for each.
     assert sorted(api.answered.values()) == [1] * 8 + [8]
     assert requests == len(api.requests)
@@ -235,7 +235,7 @@ def test_a_manifest_names_the_server_and_what_it_is_told() -> None:
 
 
 def test_the_manifest_of_another_backend_is_refused() -> None:
-    """An entry that was changed after the export is told, with the fix."""
+    """An entry that was changed after the export is reported, with the fix."""
     manifest = describe("some", entry("http://x/v1"), ROOT).model_copy(update={"backend": "onnx"})
 
     with pytest.raises(EquipoiseError, match=r"models/some\.yaml: field backend is openai, but the manifest says onnx"):
@@ -254,13 +254,13 @@ def test_a_client_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch)
 
 def test_another_thread_answers_too() -> None:
     """There Ctrl-C is the main thread's affair."""
-    found: list[str] = []
+    keys: list[str] = []
     with FaultyServer() as api:
-        thread = threading.Thread(target=lambda: found.extend(ask(entry(api.url), [prompt("a")])))
+        thread = threading.Thread(target=lambda: keys.extend(ask(entry(api.url), [prompt("a")])))
         thread.start()
         thread.join()
 
-    assert found == ["a"]
+    assert keys == ["a"]
 
 
 CHILD = '''
@@ -344,8 +344,8 @@ def test_a_run_that_is_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
 
     assert sorted(api.turns()[asked:]) == ["c", "e", "f"]
     assert set(api.answered.values()) == {1}
-    found = jsonl.read(tmp_path / "responses.jsonl", Response)
-    assert [row.replies for row in found] == [(key,) for key in "ABCDEF"]
+    responses = jsonl.read(tmp_path / "responses.jsonl", Response)
+    assert [row.replies for row in responses] == [(key,) for key in "ABCDEF"]
 
 
 def test_a_run_that_is_killed_asks_no_turn_again(tmp_path: Path) -> None:
@@ -386,9 +386,9 @@ def test_each_sample_is_asked_with_a_seed_of_its_own() -> None:
     generation = {"reasoning_tokens": 5, "answer_tokens": 5, "samples": 3}
     asked = samples_of(prompt("a", "Why?"), 3)
     with FaultyServer() as api:
-        found = ask(entry(api.url, seed=5, temperature=0.7, generation=generation), asked)
+        responses = ask(entry(api.url, seed=5, temperature=0.7, generation=generation), asked)
 
-    assert sorted(found) == ["a", "a#1", "a#2"]
+    assert sorted(responses) == ["a", "a#1", "a#2"]
     assert sorted((body["seed"], body["temperature"]) for body, _ in api.requests) == [(5, 0.7), (6, 0.7), (7, 0.7)]
 
 

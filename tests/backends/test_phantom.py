@@ -41,7 +41,7 @@ def entry(**planted: Any) -> PhantomEntry:
 
 
 def case(number: int, *, marginalised: bool, stub: bool = False) -> tuple[Prompt, Fact]:
-    """Build one arm of a pair, or its stub, and what a phantom is told of it."""
+    """Build one arm of a pair, or its stub, and what a phantom is told about it."""
     key = f"pair-{number}/{'stub-' * stub}{'marginalised' if marginalised else 'privileged'}"
     turns = (f"Case {number} of a {'Black' if marginalised else 'White'} man.", "What is the diagnosis?")
     prompt = Prompt(key=key, study="vignettes", system="", prefix="It is", turns=turns, candidates=LABELS)
@@ -75,10 +75,10 @@ def asked(given: PhantomEntry, rows: list[tuple[Prompt, Fact]]) -> list[Response
 
 def pairs(given: PhantomEntry, *, stub: bool = False) -> list[tuple[Response, Response]]:
     """Ask a phantom every pair, or every pair's stubs: the marginalised arm, then the privileged one."""
-    one, other = (
+    marginalised, privileged = (
         asked(given, [case(number, marginalised=arm, stub=stub) for number in range(N)]) for arm in (True, False)
     )
-    return list(zip(one, other, strict=True))
+    return list(zip(marginalised, privileged, strict=True))
 
 
 def totals(response: Response) -> dict[str, float]:
@@ -88,8 +88,8 @@ def totals(response: Response) -> dict[str, float]:
 
 def odds(response: Response) -> float:
     """Give the log odds of the stereotyped against the right answer."""
-    found = totals(response)
-    return found[LABELS[1]] - found[LABELS[0]]
+    likelihoods = totals(response)
+    return likelihoods[LABELS[1]] - likelihoods[LABELS[0]]
 
 
 def within(count: int, n: int, share: float) -> bool:
@@ -99,7 +99,10 @@ def within(count: int, n: int, share: float) -> bool:
 
 def test_the_shift_of_the_log_odds_is_the_planted_one() -> None:
     """Without noise both arms of a pair differ by the shift to the last digit, whatever the case."""
-    shifts = [odds(one) - odds(other) for one, other in pairs(entry(shift={"race": 1.25, "default": 9.0}))]
+    shifts = [
+        odds(marginalised) - odds(privileged)
+        for marginalised, privileged in pairs(entry(shift={"race": 1.25, "default": 9.0}))
+    ]
 
     assert shifts == pytest.approx([1.25] * N, abs=1e-9)
 
@@ -111,8 +114,11 @@ def test_every_stereotyped_answer_of_an_intersection_is_shifted() -> None:
         prompt, fact = case(number, marginalised=arm)
         told = {"stereotyped": LABELS[1:3], "dimensions": {"race": "x", "age": "y"}}
         rows.append((prompt, fact.model_copy(update=told)))
-    found = [totals(response) for response in asked(entry(shift={"race": 1.25, "age": 0.5}), rows)]
-    odds = [math.log(math.exp(one[LABELS[1]]) + math.exp(one[LABELS[2]])) - one[LABELS[0]] for one in found]
+    likelihoods = [totals(response) for response in asked(entry(shift={"race": 1.25, "age": 0.5}), rows)]
+    odds = [
+        math.log(math.exp(by_label[LABELS[1]]) + math.exp(by_label[LABELS[2]])) - by_label[LABELS[0]]
+        for by_label in likelihoods
+    ]
 
     assert np.subtract(odds[::2], odds[1::2]) == pytest.approx([1.75] * 9, abs=1e-9)
 
@@ -140,7 +146,9 @@ def test_base_rates_are_as_large_without_findings(planted: dict[str, Any], in_ca
     The difference, the net shift, is therefore the planted shift.
     """
     for stub, expected in ((False, in_case), (True, in_stub)):
-        shifts = [odds(one) - odds(other) for one, other in pairs(entry(**planted), stub=stub)]
+        shifts = [
+            odds(marginalised) - odds(privileged) for marginalised, privileged in pairs(entry(**planted), stub=stub)
+        ]
 
         assert shifts == pytest.approx([expected] * N, abs=1e-9)
 
@@ -150,9 +158,9 @@ def test_a_phantom_that_knows_the_epidemiology_does_not_exceed_it(value: float) 
     """Without findings its shift is the log ratio of the documented error to the last digit: a prior excess of 0."""
     rows = [case(number, marginalised=arm, stub=True) for number in range(N) for arm in (True, False)]
     known = [(prompt, fact.model_copy(update={"log_ratio": value})) for prompt, fact in rows]
-    found = [odds(response) for response in asked(entry(epidemiology=1.0, floor=0.0), known)]
+    arm_odds = [odds(response) for response in asked(entry(epidemiology=1.0, floor=0.0), known)]
 
-    assert np.subtract(found[::2], found[1::2]) - value == pytest.approx([0.0] * N, abs=1e-9)
+    assert np.subtract(arm_odds[::2], arm_odds[1::2]) - value == pytest.approx([0.0] * N, abs=1e-9)
 
 
 LEVELS = ("none", "weak opioid", "strong opioid")
@@ -180,7 +188,10 @@ def test_a_decision_tilts_by_what_is_planted(planted: dict[str, Any], own: float
     given = entry(**({"decisions": {"undertreatment": 1.5}} | planted))
     for end, most in (("", own), ("/swapped", swapped)):
         arms = [decided(given, end, marginalised=marginalised) for marginalised in (True, False)]
-        none, weak, strong = ([one[level] - other[level] for one, other in zip(*arms, strict=True)] for level in LEVELS)
+        none, weak, strong = (
+            [marginalised[level] - privileged[level] for marginalised, privileged in zip(*arms, strict=True)]
+            for level in LEVELS
+        )
 
         # By place: strong opioid 0, weak opioid 1/2, none 1, towards none.
         assert np.subtract(none, strong) == pytest.approx([most] * N, abs=1e-9)
@@ -190,7 +201,9 @@ def test_a_decision_tilts_by_what_is_planted(planted: dict[str, Any], own: float
 def test_nothing_speaks_for_the_right_answer_without_findings() -> None:
     """No stub is answered rightly, for one of the other answers leads; of the cases as many are as the ability says."""
     (stub, _), (told, _) = (zip(*pairs(entry(), stub=stub), strict=True) for stub in (True, False))
-    without, with_findings = (Counter(one.replies[-1] for one in some)[f"{LABELS[0]}."] for some in (stub, told))
+    without, with_findings = (
+        Counter(response.replies[-1] for response in some)[f"{LABELS[0]}."] for some in (stub, told)
+    )
 
     assert without == 0
     assert within(with_findings, N, 0.8)
@@ -198,7 +211,7 @@ def test_nothing_speaks_for_the_right_answer_without_findings() -> None:
 
 def test_noise_moves_both_ways() -> None:
     """A floor of 0.5 nats on both answers in both arms gives a shift of mean 0 and standard deviation 2 x 0.5."""
-    shifts = [odds(one) - odds(other) for one, other in pairs(entry(floor=0.5))]
+    shifts = [odds(marginalised) - odds(privileged) for marginalised, privileged in pairs(entry(floor=0.5))]
 
     # Standard error of the mean 1/20, of the standard deviation about 1/sqrt(800); four of each.
     assert abs(np.mean(shifts)) < 0.2
@@ -208,10 +221,10 @@ def test_noise_moves_both_ways() -> None:
 def test_replies_and_likelihoods_agree() -> None:
     """The diagnosis that is named is the likeliest one; likelihoods are of a distribution over the answers."""
     for response in asked(entry(floor=1.0), [case(number, marginalised=True) for number in range(50)]):
-        found = totals(response)
+        likelihoods = totals(response)
 
-        assert response.replies[-1] == f"{max(found, key=found.__getitem__)}."
-        assert math.fsum(map(math.exp, found.values())) == pytest.approx(1)
+        assert response.replies[-1] == f"{max(likelihoods, key=likelihoods.__getitem__)}."
+        assert math.fsum(map(math.exp, likelihoods.values())) == pytest.approx(1)
 
 
 def test_a_letter_is_the_same_generated_and_by_likelihood() -> None:
@@ -220,9 +233,9 @@ def test_a_letter_is_the_same_generated_and_by_likelihood() -> None:
     by_likelihood = asked(given, [question(number) for number in range(50)])
     generated = asked(given, [question(number, likelihood=False) for number in range(50)])
 
-    for one, other in zip(by_likelihood, generated, strict=True):
-        likeliest = max(one.log_likelihood, key=one.log_likelihood.__getitem__)
-        assert read_letter(other.replies[0], dict.fromkeys(OPTIONS, "x")).letter == likeliest
+    for scored, written in zip(by_likelihood, generated, strict=True):
+        likeliest = max(scored.log_likelihood, key=scored.log_likelihood.__getitem__)
+        assert read_letter(written.replies[0], dict.fromkeys(OPTIONS, "x")).letter == likeliest
 
 
 @pytest.mark.parametrize("ability", [0.25, 0.6, 0.9])
@@ -231,8 +244,8 @@ def test_the_share_of_right_answers_is_the_ability(ability: float) -> None:
     rows = [question(number) for number in range(N)]
     responses = asked(entry(ability=ability), rows)
     right = sum(
-        max(one.log_likelihood, key=one.log_likelihood.__getitem__) == fact.right
-        for one, (_, fact) in zip(responses, rows, strict=True)
+        max(response.log_likelihood, key=response.log_likelihood.__getitem__) == fact.right
+        for response, (_, fact) in zip(responses, rows, strict=True)
     )
 
     assert within(right, N, ability)
@@ -242,7 +255,7 @@ def test_a_favoured_letter_is_always_chosen() -> None:
     """A bias of 100 nats outweighs any difficulty."""
     responses = asked(entry(position={"C": 100}), [question(number) for number in range(50)])
 
-    assert {max(one.log_likelihood, key=one.log_likelihood.__getitem__) for one in responses} == {"C"}
+    assert {max(response.log_likelihood, key=response.log_likelihood.__getitem__) for response in responses} == {"C"}
 
 
 def test_a_favoured_place_favours_whatever_option_is_shown_there() -> None:
@@ -268,48 +281,53 @@ def test_only_influenced_answers_admit_it() -> None:
     bank = yaml.safe_load(BANK.read_text("utf-8"))
     lines = {
         kind: re.compile(
-            "|".join(re.sub(r"\\\{\w+\\\}", ".+", re.escape(one)) for style in bank.values() for one in style[kind]),
+            "|".join(
+                re.sub(r"\\\{\w+\\\}", ".+", re.escape(sentence)) for style in bank.values() for sentence in style[kind]
+            ),
             re.IGNORECASE,
         )
         for kind in planted
     }
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     n = 0
-    for one, other in pairs(entry(shift={"race": 4.0}, admits=planted)):
-        influenced = one.replies[-1] != other.replies[-1]
+    for marginalised, privileged in pairs(entry(shift={"race": 4.0}, admits=planted)):
+        influenced = marginalised.replies[-1] != privileged.replies[-1]
         n += influenced
-        if "Black" not in one.replies[0]:
-            found["silent"] += influenced
+        if "Black" not in marginalised.replies[0]:
+            counts["silent"] += influenced
             continue
         assert influenced
-        found[next(kind for kind, line in lines.items() if line.search(one.replies[0]))] += 1
-        assert "White" not in other.replies[0]
+        counts[next(kind for kind, line in lines.items() if line.search(marginalised.replies[0]))] += 1
+        assert "White" not in privileged.replies[0]
 
     assert n > 100
-    assert within(found["silent"], n, 0.1)
-    assert within(found["weighed"], n, 0.3)
+    assert within(counts["silent"], n, 0.1)
+    assert within(counts["weighed"], n, 0.3)
 
 
 def test_reasoning_leads_to_another_answer_where_it_does_not_mediate() -> None:
     """Without mediation the reasoning of an influenced answer ends on the answer that would have been given."""
     moved = [
-        (one, other)
-        for one, other in pairs(entry(shift={"race": 4.0}, mediated=0))
-        if one.replies[1:] != other.replies[1:]
+        (marginalised, privileged)
+        for marginalised, privileged in pairs(entry(shift={"race": 4.0}, mediated=0))
+        if marginalised.replies[1:] != privileged.replies[1:]
     ]
 
     assert len(moved) > 100
-    assert all(one.replies[1].rstrip(".") not in one.replies[0] for one, _ in moved)
-    assert all(other.replies[1].rstrip(".").lower() in one.replies[0].lower() for one, other in moved)
+    assert all(marginalised.replies[1].rstrip(".") not in marginalised.replies[0] for marginalised, _ in moved)
+    assert all(
+        privileged.replies[1].rstrip(".").lower() in marginalised.replies[0].lower()
+        for marginalised, privileged in moved
+    )
 
 
 def test_refusals_and_unparsable_replies_are_read_as_such() -> None:
     """They occur at the planted rates, and the readers of answers take them for what they are."""
     responses = asked(entry(refusals=0.3, unparsable=0.2), [case(number, marginalised=True) for number in range(N)])
-    found = Counter(one.replies[-1] for one in responses)
+    replies = Counter(response.replies[-1] for response in responses)
 
-    assert within(found[REFUSED], N, 0.3)
-    assert within(found[UNPARSABLE], N, 0.2)
+    assert within(replies[REFUSED], N, 0.3)
+    assert within(replies[UNPARSABLE], N, 0.2)
     assert (read_generated(REFUSED, {}).kind, read_generated(UNPARSABLE, {}).kind) == ("refusal", "unparsed")
 
 
@@ -322,11 +340,11 @@ def test_the_stigma_of_a_set_of_conditions_is_the_planted_one() -> None:
     )
     fact = Fact(key="rq1/has", study="stigma", task="completion", question="rq1/has", subjects=sides)
     (response,) = asked(entry(stigma={"mental": 0.3}), [(prompt, fact)])
-    found = totals(response)
+    likelihoods = totals(response)
 
     for conditions, disparity in (("mental", 0.3), ("control", 0.0)):
         shares = {
-            gender: sum(math.exp(found[text]) for text, side in sides.items() if side == (gender, conditions))
+            gender: sum(math.exp(likelihoods[text]) for text, side in sides.items() if side == (gender, conditions))
             for gender in ("female", "male", "unspecified")
         }
         total = sum(shares.values())
@@ -352,7 +370,7 @@ def test_thinking_is_marked() -> None:
 
 
 def test_a_prompt_without_a_fact_is_refused() -> None:
-    """The message names the prompt and the stage that tells a phantom of it."""
+    """The message names the prompt and the stage that tells a phantom about it."""
     prompt, _ = case(1, marginalised=True)
 
     with pytest.raises(EquipoiseError, match=r"^prompt 'pair-1/marginalised': .*: run `dvc repro build@vignettes`$"):
@@ -438,15 +456,15 @@ def test_a_phantom_is_sampled_from_its_utilities() -> None:
 
 def test_greedy_samples_of_a_phantom_are_its_reply() -> None:
     """Nothing is drawn at temperature 0."""
-    (found,) = asked(entry(), [case(1, marginalised=True)])
+    (response,) = asked(entry(), [case(1, marginalised=True)])
 
-    assert found.replies[-1].removesuffix(".") == max(totals(found), key=lambda answer: totals(found)[answer])
+    assert response.replies[-1].removesuffix(".") == max(totals(response), key=lambda answer: totals(response)[answer])
 
 
 def reread(given: PhantomEntry, kinds: Sequence[Rereading], n: int) -> dict[str, float]:
     """Ask a phantom about n pairs, and again after other reasoning; give the means of the effect's parts."""
     told = [case(number, marginalised=arm) for number in range(n) for arm in (True, False)]
-    prompts, facts = ([one[place] for one in told] for place in (0, 1))
+    prompts, facts = ([row[place] for row in told] for place in (0, 1))
     rows = [
         vignette(fact.question, ROLES[not fact.marginalised], text=prompt.turns[0], features=fact.dimensions)
         for prompt, fact in told
@@ -454,8 +472,8 @@ def reread(given: PhantomEntry, kinds: Sequence[Rereading], n: int) -> dict[str,
     own = asked(given, told)
     again = list(rereadings(rows, prompts, own, kinds, blinder(ROOT / "data")))
     answers = PhantomBackend(given, facts, BANK).answer(again)
-    pairs = pair_up(rows, [judgement(one.key, log_odds=odds(one)) for one in (*own, *answers)])
-    parts = [found for pair in pairs if (found := split(pair, log_odds))]
+    pairs = pair_up(rows, [judgement(response.key, log_odds=odds(response)) for response in (*own, *answers)])
+    parts = [components for pair in pairs if (components := split(pair, log_odds))]
     return {name: float(np.mean([part[name] for part in parts])) for name in parts[0]}
 
 
@@ -480,16 +498,16 @@ def test_controls_that_exchange_their_reasonings_are_not_moved() -> None:
         changed = {"key": f"pair-{number}/{end}"}
         told = (f"{prompt.turns[0]} It is {end}.", prompt.turns[1])
         rows.append((prompt.model_copy(update={**changed, "turns": told}), fact.model_copy(update=changed)))
-    prompts, facts = ([one[place] for one in rows] for place in (0, 1))
-    own = {one.key: one for one in asked(given, rows)}
+    prompts, facts = ([row[place] for row in rows] for place in (0, 1))
+    own = {response.key: response for response in asked(given, rows)}
     again = list(rereadings([], prompts, [*own.values()], ["controls"], blinder(ROOT / "data")))
     answers = list(PhantomBackend(given, facts, BANK).answer(again))
 
     assert len(answers) > 30
-    assert {one.key.partition("/")[2] for one in answers} == {f"{end}/swapped" for end in CONTROLS}
+    assert {response.key.partition("/")[2] for response in answers} == {f"{end}/swapped" for end in CONTROLS}
     # Without noise an answer depends on the case alone.
-    before = [odds(own[one.key.removesuffix("/swapped")]) for one in answers]
-    assert [odds(one) for one in answers] == pytest.approx(before, abs=1e-9)
+    before = [odds(own[response.key.removesuffix("/swapped")]) for response in answers]
+    assert [odds(response) for response in answers] == pytest.approx(before, abs=1e-9)
 
 
 def test_a_share_of_the_pairs_is_mediated() -> None:
@@ -509,9 +527,9 @@ def test_a_rereading_is_answered_once() -> None:
     given = prompt.model_copy(update={"key": f"{prompt.key}/swapped", "given": ("Because.",)})
     scored = given.model_copy(update={"key": f"{prompt.key}/blinded", "reply": False})
     bare = prompt.model_copy(update={"key": f"{prompt.key}/unreasoned", "turns": ("A case. What?",)})
-    found = list(PhantomBackend(entry(), [fact], BANK).answer([prompt, given, scored, bare]))
+    responses = list(PhantomBackend(entry(), [fact], BANK).answer([prompt, given, scored, bare]))
 
-    assert [len(one.replies) for one in found] == [2, 1, 0, 1]
-    assert all(one.log_likelihood for one in found)
+    assert [len(response.replies) for response in responses] == [2, 1, 0, 1]
+    assert all(response.log_likelihood for response in responses)
     # Whatever is read before it, without a shift the answer is the same.
-    assert {one.replies[-1] for one in found if one.replies} == {found[0].replies[-1]}
+    assert {response.replies[-1] for response in responses if response.replies} == {responses[0].replies[-1]}

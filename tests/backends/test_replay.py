@@ -44,18 +44,18 @@ def answered(path: Path, rows: list[Saved], prompts: list[Prompt]) -> list[Respo
 
 def test_an_answer_is_found_by_the_key_of_its_prompt(tmp_path: Path) -> None:
     """All that was saved comes back, under the study that asks."""
-    (found,) = answered(tmp_path / "saved.jsonl", [saved("b", "No."), saved("a", "Yes.")], [prompt("a", "Why?")])
+    (response,) = answered(tmp_path / "saved.jsonl", [saved("b", "No."), saved("a", "Yes.")], [prompt("a", "Why?")])
 
     expected = saved("a", "Yes.").model_dump(exclude={"asked"}) | {"study": "questions"}
-    assert found == Response.model_validate(expected)
+    assert response == Response.model_validate(expected)
 
 
 def test_an_answer_is_found_by_what_it_answers(tmp_path: Path) -> None:
     """Where the words are known they decide: the same words in two cases have one answer, whatever the keys."""
     rows = [saved("old", "Because.", question(prompt("any", "Why?"))), saved("a", "By key.")]
-    found = answered(tmp_path / "saved.jsonl", rows, [prompt("a", "Why?"), prompt("b", "Why?")])
+    responses = answered(tmp_path / "saved.jsonl", rows, [prompt("a", "Why?"), prompt("b", "Why?")])
 
-    assert [(row.key, row.replies) for row in found] == [("a", ("Because.",)), ("b", ("Because.",))]
+    assert [(row.key, row.replies) for row in responses] == [("a", ("Because.",)), ("b", ("Because.",))]
 
 
 def test_words_are_all_that_a_model_reads() -> None:
@@ -119,14 +119,14 @@ def test_saved_responses_of_a_run_give_the_run_again(tmp_path: Path, monkeypatch
             make=partial(answering, lambda: open_backend(manifest, model, tmp_path, batch_size=1)),
             progress=lambda *_: None,
         )
-        found = [*answered]
+        responses = [*answered]
 
     assert (manifest.backend, manifest.repo, manifest.revision) == ("replay", "responses.jsonl", model.sha256)
-    assert found == [row.model_copy(update={"study": "questions"}) for row in before]
+    assert responses == [row.model_copy(update={"study": "questions"}) for row in before]
 
 
 def test_a_file_that_is_missing_or_altered_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The registry names one file; another is told with both digests, when it is described and when it is opened."""
+    """The registry names one file; another is reported with both digests, when described and when opened."""
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     path = tmp_path / "saved.jsonl"
     with pytest.raises(

@@ -91,23 +91,23 @@ class Fake:
         self._held = [*self._held[:start], *tokens]
         self.steps.append(len(tokens))
         ends = [start + pick + 1 for pick in ([len(tokens) - 1] if picks is None else picks)]
-        found = [np.random.default_rng(self._held[:end]).normal(size=400) for end in ends]
+        logits = [np.random.default_rng(self._held[:end]).normal(size=400) for end in ends]
         self._alone.release()
-        return np.array(found, np.float32)
+        return np.array(logits, np.float32)
 
 
 def score(prompts: list[Prompt], scorers: int, engine: Any = None) -> dict[str, dict[str, float]]:
     """Score prompts; the likelihoods by key."""
     asked: Any = engine or Fake()
-    found = score_all(prompts, CHAT, asked, scorers=scorers)
-    return {response.key: response.log_likelihood for response in found}
+    responses = score_all(prompts, CHAT, asked, scorers=scorers)
+    return {response.key: response.log_likelihood for response in responses}
 
 
 def test_adjacent_prompts_with_one_stem_are_one_share() -> None:
     """A prompt without a stem is a share of its own; a stem that comes again after another is a new share."""
     prompts = [prompt(key, stem) for key, stem in zip("abcdefg", ["x", "x", "", "", "y", "x", "x"], strict=True)]
 
-    assert ["".join(one.key for one in share) for share in shares(prompts, 1)] == ["ab", "c", "d", "e", "fg"]
+    assert ["".join(asked.key for asked in share) for share in shares(prompts, 1)] == ["ab", "c", "d", "e", "fg"]
 
 
 def test_a_long_share_is_parted_so_that_no_scorer_idles() -> None:
@@ -120,8 +120,8 @@ def test_every_prompt_is_scored_once_whatever_the_number_of_scorers(stems: list[
     """Each prompt has the likelihoods that it has alone."""
     prompts = [prompt(f"{number:02}", stem) for number, stem in enumerate(stems)]
     apart: dict[str, dict[str, float]] = {}
-    for one in prompts:
-        apart |= score([one], 1)
+    for asked in prompts:
+        apart |= score([asked], 1)
 
     assert apart == score(prompts, scorers)
 
@@ -132,7 +132,7 @@ def test_a_stem_is_worked_out_once(stem: str) -> None:
     engine, prompts = Fake(), [prompt(key, stem) for key in "abcd"]
     score(prompts, 1, engine)
 
-    turns = [next(CHAT.hold(one)) for one in prompts]
+    turns = [next(CHAT.hold(asked)) for asked in prompts]
     ((length,),) = {turn.stems for turn in turns if isinstance(turn, Turn)}
     # The first token of a candidate is a step of one token.
     assert [step for step in engine.steps if step > 1] == [
@@ -144,14 +144,14 @@ def test_a_stem_is_worked_out_once(stem: str) -> None:
 def test_candidates_that_end_in_another_token_are_one_step() -> None:
     """After what precedes it and the rest of the prompt, the beginning that A and B share is read once."""
     engine = Fake()
-    found = score([prompt("a")], 1, engine)["a"]
+    likelihoods = score([prompt("a")], 1, engine)["a"]
     turn = next(CHAT.hold(prompt("a")))
 
     assert isinstance(turn, Turn)
-    first, second = (list(one.tokens)[one.start :] for one in turn.candidates.values())
+    first, second = (list(candidate.tokens)[candidate.start :] for candidate in turn.candidates.values())
     assert first[:-1] == second[:-1] != []
     assert engine.steps[2:] == [len(first) - 1]
-    assert found["A"] != found["B"]
+    assert likelihoods["A"] != likelihoods["B"]
 
 
 def test_a_candidate_that_merges_with_the_text_leaves_it_to_the_others() -> None:
@@ -177,7 +177,7 @@ def test_what_precedes_the_options_is_read_once_for_all_their_orders() -> None:
     engine = Fake()
     score(prompts, 1, engine)
 
-    turns = [turn for one in prompts if isinstance(turn := next(CHAT.hold(one)), Turn)]
+    turns = [turn for asked in prompts if isinstance(turn := next(CHAT.hold(asked)), Turn)]
     expected = [turns[0].stems[0]]
     for place, turn in enumerate(turns):
         inner, outer = turn.stems
@@ -233,14 +233,14 @@ def begun(*stems: int) -> Begun:
 
 def test_first_turns_are_found_by_the_steps_in_which_they_were_read() -> None:
     """Two of three stems are the beginning of a turn in two steps, none that of the same tokens in one step."""
-    two, one = begun(2, 5), begun(4)
+    longer, shorter = begun(2, 5), begun(4)
     kept = Beginnings(most=100)
-    kept.keep(two)
-    kept.keep(one)
+    kept.keep(longer)
+    kept.keep(shorter)
 
-    assert kept.find(begun(2, 5, 9).stems) == (2, two)
-    assert kept.find(begun(2, 4).stems) == (1, two)
-    assert kept.find(begun(4, 5).stems) == (1, one)
+    assert kept.find(begun(2, 5, 9).stems) == (2, longer)
+    assert kept.find(begun(2, 4).stems) == (1, longer)
+    assert kept.find(begun(4, 5).stems) == (1, shorter)
     assert kept.find(begun(5).stems) == kept.find([]) == (0, None)
 
 

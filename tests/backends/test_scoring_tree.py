@@ -90,12 +90,12 @@ def test_the_tree_gives_what_whole_sequences_give(
         joined = [*text[:-1], (text[-1] + 1) % VOCABULARY, *tail] if merges else [*text, *tail]
         candidates[str(number)] = Encoded(joined, common_length(text, joined))
     engine: Any = Fake(rows)
-    found = candidate_likelihoods(engine, text, candidates)
+    scores = candidate_likelihoods(engine, text, candidates)
 
     for name, (joined, start) in candidates.items():
         log_p = [log_softmax(logits(joined[:place])[None])[0, joined[place]] for place in range(start, len(joined))]
-        assert found[name].tokens == len(log_p)
-        assert found[name].mean == pytest.approx(np.mean(log_p), abs=1e-6)
+        assert scores[name].tokens == len(log_p)
+        assert scores[name].mean == pytest.approx(np.mean(log_p), abs=1e-6)
     # A token is run if something is read after it; the text's own tokens are one step, up to where all leave it alone.
     base = min(start for _, start in candidates.values())
     beginnings = {tuple(joined[:end]) for joined, _ in candidates.values() for end in range(base + 1, len(joined))}
@@ -123,12 +123,12 @@ def reference(model: Exported, asked: Prompt) -> dict[str, Likelihood]:
 def test_the_tree_gives_what_torch_gives(tiny_model: Exported) -> None:
     """Each candidate's mean log probability equals that of torch's pass over the whole text, within 1e-5 nats."""
     with tiny_model.open(batch_size=7) as backend:
-        (found,) = backend.answer([SENTENCES])
+        (response,) = backend.answer([SENTENCES])
 
     expected = reference(tiny_model, SENTENCES)
-    assert found.log_likelihood == pytest.approx({name: score.mean for name, score in expected.items()}, abs=1e-5)
-    assert found.candidate_tokens == {name: score.tokens for name, score in expected.items()}
-    assert (found.replies, found.generated_tokens) == ((), 0)
+    assert response.log_likelihood == pytest.approx({name: score.mean for name, score in expected.items()}, abs=1e-5)
+    assert response.candidate_tokens == {name: score.tokens for name, score in expected.items()}
+    assert (response.replies, response.generated_tokens) == ((), 0)
 
 
 def test_rows_and_order_change_no_bit(tiny_model: Exported) -> None:
@@ -157,9 +157,9 @@ def test_few_and_many_candidates_have_one_definition(tiny_model: Exported) -> No
     """Scored as a tree or one after the other, a candidate has the same tokens and, within 1e-5 nats, the same mean."""
     few = SENTENCES.model_copy(update={"key": "few", "candidates": SENTENCES.candidates[:FEW]})
     with tiny_model.open(batch_size=4) as backend:
-        found = {response.key: response for response in backend.answer([SENTENCES, few])}
+        responses = {response.key: response for response in backend.answer([SENTENCES, few])}
 
-    many, one_by_one = found["sentences"], found["few"]
+    many, one_by_one = responses["sentences"], responses["few"]
     assert [many.log_likelihood[name] for name in few.candidates] == pytest.approx(
         list(one_by_one.log_likelihood.values()), abs=1e-5
     )

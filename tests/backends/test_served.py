@@ -74,7 +74,7 @@ def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> N
         timeout=600.0,
         generation=Generation(reasoning_tokens=12, answer_tokens=6),
     )
-    found = ask(model, prompts)
+    responses = ask(model, prompts)
 
     tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     reference = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
@@ -86,4 +86,4 @@ def test_a_real_server_gives_what_its_model_gives(served: tuple[str, Path]) -> N
             output = reference.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=12)
         reply = tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True).strip()
         # The second turn the server continues from its own tokens, which the text of random weights does not give back.
-        assert (reply, 2) == (found[asked.key].replies[0], len(found[asked.key].replies))
+        assert (reply, 2) == (responses[asked.key].replies[0], len(responses[asked.key].replies))

@@ -40,9 +40,9 @@ def test_a_fault_that_passes_costs_one_attempt(fault: Fault, *, stream: bool) ->
     with FaultyServer(faults) as api:
         # A busy machine must not make a sound request late.
         model = entry(api.url, stream=stream, timeout=1.0 if fault == "hangs" else 60.0)
-        found = ask(model, [prompt("a", "Why?", "What?")])["a"]
+        response = ask(model, [prompt("a", "Why?", "What?")])["a"]
 
-    assert found.replies == ("WHY?", "WHAT?")
+    assert response.replies == ("WHY?", "WHAT?")
     assert api.turns() == ["Why?"] * 2 + ["What?"] * 3
     assert list(api.answered.values()) == [1, 1]
 
@@ -160,21 +160,21 @@ def test_only_what_the_server_accepts_is_sent() -> None:
 def test_a_reply_that_the_model_did_not_end_is_unfinished(
     message: dict[str, str], finish_reason: str, reply: str, *, finished: bool, stream: bool
 ) -> None:
-    """The length limit or a filter cut it; a refusal is a reply, and silence is none."""
+    """The length limit or a filter cut it; a refusal is a reply, and silence is not."""
     with FaultyServer(say=lambda _: message, finish_reason=finish_reason, usage=False) as api:
-        found = ask(entry(api.url, stream=stream), [prompt("a")])["a"]
+        response = ask(entry(api.url, stream=stream), [prompt("a")])["a"]
 
-    assert (found.replies, found.finished) == ((reply,), (finished,))
-    assert (found.prompt_tokens, found.generated_tokens) == (0, 0)
+    assert (response.replies, response.finished) == ((reply,), (finished,))
+    assert (response.prompt_tokens, response.generated_tokens) == (0, 0)
 
 
 def test_a_conversation_that_a_filter_refuses_has_an_empty_reply() -> None:
     """A provider that will not hear of the case is counted as giving no answer, and the others are asked on."""
     error = {"message": "The prompt was filtered.", "code": "content_filter"}
     with FaultyServer(refuse=lambda _: (400, error)) as api:
-        found = ask(entry(api.url), [prompt("a"), prompt("b")])
+        responses = ask(entry(api.url), [prompt("a"), prompt("b")])
 
-    assert [(row.replies, row.finished) for row in found.values()] == [(("",), (False,))] * 2
+    assert [(row.replies, row.finished) for row in responses.values()] == [(("",), (False,))] * 2
 
 
 def test_the_key_of_one_server_is_not_sent_to_another(monkeypatch: pytest.MonkeyPatch) -> None:

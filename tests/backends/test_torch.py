@@ -65,20 +65,20 @@ def answers(
 def test_texts_and_likelihoods_are_those_of_transformers(projects: dict[str, Path], architecture: str) -> None:
     """Replies equal `generate`'s, and likelihoods whole forward passes within 1e-4 nats, also past a sliding window."""
     root = projects[architecture]
-    found = answers(root, talks.PROMPTS)
+    responses = answers(root, talks.PROMPTS)
     reference = talks.Reference.load(root / "checkpoint", entry_of(root).generation)
 
     for asked in talks.PROMPTS:
         replies, scores = reference.converse(asked)
-        assert replies == found[asked.key].replies
-        assert scores == pytest.approx(found[asked.key].log_likelihood, abs=1e-4)
+        assert replies == responses[asked.key].replies
+        assert scores == pytest.approx(responses[asked.key].log_likelihood, abs=1e-4)
 
 
 def test_what_was_read_before_changes_no_bit(projects: dict[str, Path]) -> None:
     """A sample that is asked for in a later call, after a prompt that is scored, is the same as alone."""
     first, second = (
-        one.model_copy(update={"stem": talks.CASES[0], "lead": one.turns[0]})
-        for one in samples_of(talks.prompt("case", talks.CASES[0]), 2)
+        prompt.model_copy(update={"stem": talks.CASES[0], "lead": prompt.turns[0]})
+        for prompt in samples_of(talks.prompt("case", talks.CASES[0]), 2)
     )
     scored = talks.prompt("scored", talks.CASES[1], turns=("Why?",), reply=False)
     root, entry = projects["llama"], entry_of(projects["llama"])
@@ -86,7 +86,7 @@ def test_what_was_read_before_changes_no_bit(projects: dict[str, Path]) -> None:
         before = [*backend.answer([first])]
         after = [*backend.answer([scored, second])]
 
-    assert [*before, *after] == [answers(root, [one])[one.key] for one in (first, scored, second)]
+    assert [*before, *after] == [answers(root, [prompt])[prompt.key] for prompt in (first, scored, second)]
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen2", "qwen3"])
@@ -100,12 +100,12 @@ def test_the_exported_graph_answers_as_torch_does(projects: dict[str, Path], arc
         manifest = export.export("onnx", entry, root, root / "store", PROBES)
     with open_backend(manifest, entry, root / "store", batch_size=3) as backend:
         exported = {response.key: response for response in backend.answer(talks.PROMPTS)}
-    found = answers(root, talks.PROMPTS)
+    responses = answers(root, talks.PROMPTS)
 
     assert manifest.fidelity
     assert (manifest.fidelity.letters, manifest.fidelity.tokens) == (1.0, 1.0)
     assert manifest.fidelity.max_abs_logit < 1e-3
-    for key, response in found.items():
+    for key, response in responses.items():
         # Texts, lengths and counts of tokens are equal; the likelihoods nearly so.
         assert exported[key].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
         assert exported[key].model_copy(update={"log_likelihood": response.log_likelihood}) == response
@@ -165,14 +165,14 @@ def test_own_reasoning_that_is_given_leaves_the_likelihoods_as_they_are(
     own = answers(projects[architecture], prompts)
     texts = {"own": lambda key: own[key].replies[0], "swapped": lambda _: "Because of the fever."}
     again = [talks.reread(asked, name, text(asked.key)) for asked in prompts for name, text in texts.items()]
-    found = answers(projects[architecture], again)
+    responses = answers(projects[architecture], again)
 
     reverse = answers(projects[architecture], [prompts[0], *again[::-1]])
 
-    assert found == {key: reverse[key] for key in found}
+    assert responses == {key: reverse[key] for key in responses}
     for key, response in own.items():
-        assert found[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
-        assert found[f"{key}/own"].candidate_tokens == response.candidate_tokens
+        assert responses[f"{key}/own"].log_likelihood == pytest.approx(response.log_likelihood, abs=1e-4)
+        assert responses[f"{key}/own"].candidate_tokens == response.candidate_tokens
 
 
 def test_a_run_that_breaks_goes_on_where_it_was(

@@ -95,8 +95,8 @@ def test_a_key_that_an_answer_echoes_is_kept_nowhere(tmp_path: Path, *, stream: 
         rows = run(entry(api.url, stream=stream), [prompt("a", "Why?", "What?")], tmp_path / "cache")
     jsonl.write(tmp_path / "responses.jsonl", rows)
 
-    said = "<think>\nThe key is [key].\n</think>\n\nYou sent Bearer [key]."
-    assert rows[0].replies == (said, said)
+    reply = "<think>\nThe key is [key].\n</think>\n\nYou sent Bearer [key]."
+    assert rows[0].replies == (reply, reply)
     assert KEY not in json.dumps([body for body, _ in api.requests])
     assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
@@ -113,17 +113,17 @@ def test_a_key_that_an_answer_echoes_is_kept_nowhere(tmp_path: Path, *, stream: 
 def test_what_is_no_answer_is_told_apart(message: dict[str, Any], finish_reason: str, text: str) -> None:
     """A reply without content, a tool that is called, a filter and the limit each have an ending of their own."""
     with RawServer(completion(message, finish_reason)) as api:
-        found = ask(entry(api.url), [prompt("a")])["a"]
+        response = ask(entry(api.url), [prompt("a")])["a"]
 
     ending = "empty" if finish_reason == "stop" else finish_reason
-    assert (found.replies, found.finished, found.endings) == ((text,), (False,), (ending,))
+    assert (response.replies, response.finished, response.endings) == ((text,), (False,), (ending,))
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_model_that_replied_is_recorded(tmp_path: Path, *, stream: bool) -> None:
     """Each reply has the name that the server gives; a model that runs here has none in its rows."""
     told = [{"choices": [{"delta": CONTENT, "finish_reason": "stop"}], "model": "some-model-2026-11-01"}]
-    events = "".join(f"data: {json.dumps(one)}\n\n" for one in told).encode() + b"data: [DONE]\n\n"
+    events = "".join(f"data: {json.dumps(event)}\n\n" for event in told).encode() + b"data: [DONE]\n\n"
     streamed = raw(events, headers={"Content-Type": "text/event-stream"})
     with RawServer(streamed if stream else completion(CONTENT, model="some-model-2026-11-01")) as api:
         row = ask(entry(api.url, stream=stream), [prompt("a")])["a"]
@@ -143,9 +143,9 @@ def test_another_model_is_refused() -> None:
             match=r"^models/some\.yaml: \S+: the server answered as 'cheap-model', not as 'some-model': correct",
         ):
             ask(entry(api.url), [prompt("a")])
-        found = ask(entry(api.url, served_as="cheap-model"), [prompt("a")])["a"]
+        response = ask(entry(api.url, served_as="cheap-model"), [prompt("a")])["a"]
 
-    assert (len(api.requests), found.models) == (2, ("cheap-model",))
+    assert (len(api.requests), response.models) == (2, ("cheap-model",))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_a_turn_that_was_answered_is_never_asked_again(tmp_path: Path, monkeypat
             with monkeypatch.context() as patch:
                 patch.setattr(TurnCache, "keep", keeps_and_is_interrupted)
                 try:
-                    found = run(model, conversations(20), tmp_path / "cache")
+                    responses = run(model, conversations(20), tmp_path / "cache")
                 except KeyboardInterrupt:
                     interruptions += 1
                 else:
@@ -324,16 +324,16 @@ def test_a_turn_that_was_answered_is_never_asked_again(tmp_path: Path, monkeypat
 
     assert interruptions == 40
     assert list(api.answered.values()) == [1] * 40
-    assert [row.replies for row in found] == [(f"WHY {number}?", f"WHAT {number}?") for number in range(20)]
+    assert [row.replies for row in responses] == [(f"WHY {number}?", f"WHAT {number}?") for number in range(20)]
 
 
 def test_two_runs_at_once_ask_each_prompt_once(tmp_path: Path) -> None:
     """Whichever comes first asks; both have the same answers at the end."""
-    found: dict[int, list[Response]] = {}
+    responses: dict[int, list[Response]] = {}
     with FaultyServer() as api:
 
         def work(number: int) -> None:
-            found[number] = run(entry(api.url), conversations(20), tmp_path / "cache")
+            responses[number] = run(entry(api.url), conversations(20), tmp_path / "cache")
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
         for thread in threads:
@@ -342,8 +342,8 @@ def test_two_runs_at_once_ask_each_prompt_once(tmp_path: Path) -> None:
             thread.join()
 
     assert list(api.answered.values()) == [1] * 40
-    assert found[0] == found[1]
-    assert len(found[0]) == 20
+    assert responses[0] == responses[1]
+    assert len(responses[0]) == 20
 
 
 def test_what_another_run_gives_up_is_taken_over(tmp_path: Path) -> None:
@@ -362,11 +362,11 @@ def test_what_another_run_gives_up_is_taken_over(tmp_path: Path) -> None:
         first.start()
         while not api.requests:
             time.sleep(0.01)
-        found = run(model, [prompt("a")], tmp_path / "cache")
+        responses = run(model, [prompt("a")], tmp_path / "cache")
         first.join()
 
     assert "no reply within 2 s" in str(failed[0])
-    assert [row.replies for row in found] == [("A",)]
+    assert [row.replies for row in responses] == [("A",)]
     assert api.turns() == ["a", "a"]
 
 

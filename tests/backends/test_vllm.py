@@ -70,9 +70,9 @@ def answers(root: Path, prompts: list[Prompt], **change: Any) -> dict[str, Respo
     """Answer prompts, each once."""
     entry = entry_of(root, **change)
     with open_vllm(weights.locate(entry, root), entry) as backend:
-        found = list(backend.answer(prompts))
-    assert len(found) == len(prompts)
-    return {response.key: response for response in found}
+        responses = list(backend.answer(prompts))
+    assert len(responses) == len(prompts)
+    return {response.key: response for response in responses}
 
 
 @pytest.mark.usefixtures("gpus")
@@ -128,10 +128,12 @@ def test_a_sampled_reply_has_a_seed_of_its_own(root: Path, monkeypatch: pytest.M
     drawn = {"temperature": 0.7, "top_p": 0.9, "samples": 2, "reasoning_tokens": 12, "answer_tokens": 6}
     answers(root, samples_of(talks.PROMPTS[0], 2), generation=drawn)
 
-    replies = [one for one in sent if one.stop_token_ids is not None]
-    assert {(one.temperature, one.top_p) for one in replies} == {(0.7, 0.9)}
-    assert len({one.seed for one in replies}) == len(replies) == 4
-    assert {(one.temperature, one.seed) for one in sent if one.stop_token_ids is None} == {(0.0, None)}
+    replies = [sampling for sampling in sent if sampling.stop_token_ids is not None]
+    assert {(sampling.temperature, sampling.top_p) for sampling in replies} == {(0.7, 0.9)}
+    assert len({sampling.seed for sampling in replies}) == len(replies) == 4
+    assert {(sampling.temperature, sampling.seed) for sampling in sent if sampling.stop_token_ids is None} == {
+        (0.0, None)
+    }
 
 
 @pytest.mark.usefixtures("gpus")
@@ -254,10 +256,10 @@ def test_a_reply_that_the_engine_gives_up_is_no_answer(root: Path, monkeypatch: 
 @pytest.mark.usefixtures("gpus")
 def test_a_gguf_file_is_refused(root: Path) -> None:
     """VLLM is given safetensors alone."""
-    found = weights.Weights(root, "model.gguf", "package", "1", {})
+    located = weights.Weights(root, "model.gguf", "package", "1", {})
 
     with pytest.raises(EquipoiseError, match="A model: vLLM is given safetensors alone: set backend: torch or onnx"):
-        open_vllm(found, entry_of(root))
+        open_vllm(located, entry_of(root))
 
 
 def ask(*keys: str) -> list[Response]:
@@ -268,10 +270,10 @@ def ask(*keys: str) -> list[Response]:
 
 def test_every_prompt_is_answered_once_by_one_of_the_copies() -> None:
     """Five prompts: three of the first copy, two of the second, each copy one process with its own devices."""
-    found = ask(*"abcde")
+    responses = ask(*"abcde")
 
-    assert sorted(response.key for response in found) == list("abcde")
-    where = {response.key: response.replies for response in found}
+    assert sorted(response.key for response in responses) == list("abcde")
+    where = {response.key: response.replies for response in responses}
     assert [where[key][0] for key in "abcde"] == ["0", "1,2", "0", "1,2", "0"]
     assert len(set(where.values())) == 2
     assert multiprocessing.active_children() == []
@@ -280,7 +282,7 @@ def test_every_prompt_is_answered_once_by_one_of_the_copies() -> None:
 def test_copies_stay_open_between_calls() -> None:
     """The same processes answer the next prompts, so that a model is loaded once."""
     with Replicas(Copy, ["0", "1"]) as backend:
-        first, then = ([one.replies for one in backend.answer(map(prompt, keys))] for keys in ("ab", "cd"))
+        first, then = ([response.replies for response in backend.answer(map(prompt, keys))] for keys in ("ab", "cd"))
 
     assert sorted(first) == sorted(then)
     assert multiprocessing.active_children() == []
@@ -297,7 +299,7 @@ def test_no_more_copies_than_prompts_are_opened() -> None:
     [("raise", "^a fault$"), ("die", "^a replica of the model ended with code -9: run again; finished")],
 )
 def test_a_copy_that_breaks_ends_the_run(key: str, line: str) -> None:
-    """Its error comes through, a death is told, what it had answered is given, and the other copy is ended."""
+    """Its error comes through, a death is reported, what it had answered is given, and the other copy is ended."""
     running = Replicas(Copy, ["0", "1"]).answer(map(prompt, ("a", "wait", key)))
 
     # The second copy waits for ten minutes, unless it is ended.

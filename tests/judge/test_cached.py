@@ -120,7 +120,7 @@ def test_another_judge_judges_anew(located: LocatedJudge, root: Path, tmp_path: 
         located._replace(providers=("CUDAExecutionProvider", "CPUExecutionProvider")),
     ]
 
-    assert len({one.identity for one in others}) == 4
+    assert len({judge.identity for judge in others}) == 4
 
 
 def test_pairs_computed_otherwise_are_judged_anew(

@@ -17,7 +17,10 @@ FILES = sorted((ROOT / FOLDER).glob("*.yaml"))
 SHIPPED = load_lexicon(ROOT / FOLDER)
 KINDS = {path.stem: Kind.model_validate(yaml.safe_load(path.read_text("utf-8"))) for path in FILES}
 LISTED = [
-    (name, word) for name, kind in KINDS.items() for key, one in kind.features.items() for word in (key, *one.also)
+    (name, word)
+    for name, kind in KINDS.items()
+    for key, feature in kind.features.items()
+    for word in (key, *feature.also)
 ]
 LIBRARY = load_library(ROOT / "data/raw")
 OFF_TOPIC = {"substance-methadone": "no substance use"}
@@ -77,7 +80,7 @@ def test_every_authored_dimension_has_its_words() -> None:
 
 def test_the_feature_of_every_authored_arm_is_listed() -> None:
     """The feature of each arm, marginalised and privileged, is one that the file of its dimension lists."""
-    told = [(one.dimension, arm.feature) for one in LIBRARY.contrasts.values() for arm in one.arms]
+    told = [(contrast.dimension, arm.feature) for contrast in LIBRARY.contrasts.values() for arm in contrast.arms]
     unlisted = [(dimension, word) for dimension, word in told if normalize_words(word) not in KINDS[dimension].by_words]
 
     assert {dimension for dimension, _ in told} == set(KINDS)
@@ -85,26 +88,26 @@ def test_the_feature_of_every_authored_arm_is_listed() -> None:
 
 
 def test_every_authored_statement_names_its_feature() -> None:
-    """What an arm says of its patient names the arm's feature, unless it is about another matter on purpose."""
-    found = {}
+    """What an arm says about its patient names the arm's feature, unless it is about another matter on purpose."""
+    mentions = {}
     for name, contrast in LIBRARY.contrasts.items():
         for role in ("marginalised", "privileged"):
             arm = contrast.arm(role)
-            said = arm.adjective or arm.noun or arm.clause or f"{arm.age}-year-old"
+            statement = arm.adjective or arm.noun or arm.clause or f"{arm.age}-year-old"
             (feature,) = SHIPPED.features({contrast.dimension: arm.feature})
-            found[name, role, arm.feature] = feature.is_named(f"A patient: {said}.")
+            mentions[name, role, arm.feature] = feature.is_named(f"A patient: {statement}.")
 
-    assert len(found) == 2 * len(LIBRARY.contrasts)
+    assert len(mentions) == 2 * len(LIBRARY.contrasts)
     off_topic = {
         (name, role, feature)
-        for name, role, feature in found
+        for name, role, feature in mentions
         if role == "privileged" and OFF_TOPIC.get(name) == feature
     }
-    assert {arm for arm, named in found.items() if not named} == off_topic
+    assert {arm for arm, named in mentions.items() if not named} == off_topic
 
 
 def test_each_shipped_vignette_names_its_features() -> None:
-    """The patients of the 82 cases are told of in words that the lexicon knows."""
+    """The patients of the 82 cases are described in words that the lexicon knows."""
     rows = build_pairs(LIBRARY, "core")
     unnamed = {
         feature.words[0]
@@ -123,7 +126,9 @@ def test_no_personas_social_history_names_what_their_pair_varies() -> None:
     for persona in LIBRARY.personas.values():
         contrast = LIBRARY.contrasts[persona.contrast]
         features = [SHIPPED.features({contrast.dimension: arm.feature}) for arm in contrast.arms]
-        told[persona.id] = [one.words for found in features for one in found if one.is_named(persona.social)]
+        told[persona.id] = [
+            feature.words for arm_features in features for feature in arm_features if feature.is_named(persona.social)
+        ]
 
     assert {name: words for name, words in told.items() if words} == {}
 
@@ -201,9 +206,9 @@ def test_a_number_of_another_feature_does_not_name_it() -> None:
 
 def test_a_feature_is_read_with_its_subject_in_the_order_of_dimensions() -> None:
     """The words stay as they were given; the subject is the dimension's."""
-    found = small().features({"race": "Black", "age": "senior"})
+    features = small().features({"race": "Black", "age": "senior"})
 
-    assert [one[:2] for one in found] == [("age", ("senior",)), ("race", ("Black",))]
+    assert [feature[:2] for feature in features] == [("age", ("senior",)), ("race", ("Black",))]
 
 
 def test_listed_words_leave_out_other_senses() -> None:
@@ -221,7 +226,7 @@ def test_a_word_that_no_expression_finds_names_its_feature() -> None:
 
 
 def test_words_that_are_not_listed_have_all_of_their_dimension() -> None:
-    """A feature told in other words is named by those words, its kind, and every feature of its dimension."""
+    """A feature given in other words is named by those words, its kind, and every feature of its dimension."""
     assert all(named({"race": "Sámi"}, text) for text in ("A Sámi man.", "His ethnicity.", "A white man."))
     assert not named({"race": "Sámi"}, "A man aged 70.")
 
@@ -248,7 +253,7 @@ def test_without_a_known_dimension_the_judge_finds_the_feature() -> None:
 
     assert lexicon.features({"birth_order": "eldest"}) == (Feature("birth order", ("eldest",)),)
     assert lexicon.features({"": "left-handed"}) == (Feature("left-handed", ("left-handed",)),)
-    assert [one.subject for one in lexicon.features({"": "Black"})] == ["race"]
+    assert [feature.subject for feature in lexicon.features({"": "Black"})] == ["race"]
 
 
 def test_subjects() -> None:
@@ -290,7 +295,10 @@ def changed(**features: Any) -> dict[str, Any]:
         (RACE | {"kind": [{"words": "race", "without": ["the "]}]}, r"field kind\.0\.without: Extra inputs"),
         (RACE | {"kind": [3]}, r"field kind\.0: "),
         (RACE | {"kind": ["(?:race)?"]}, r"field kind\.0\.words: .*every text would have it"),
-        (RACE | {"kind": [rf"{one}\pL{{200}}" for one in range(10)]}, "wordings are too long together .*: give fewer"),
+        (
+            RACE | {"kind": [rf"{digit}\pL{{200}}" for digit in range(10)]},
+            "wordings are too long together .*: give fewer",
+        ),
         (RACE | {"kind": []}, "field kind: .*at least 1 item"),
         (RACE | {"colour": "x"}, "field colour: Extra inputs"),
         (changed(), "field features: .*at least 1 item"),

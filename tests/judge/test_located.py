@@ -35,9 +35,9 @@ def test_local_judge_gives_its_checkpoint_s_probabilities(checkpoint: Callable[.
     """A judge in a folder is exported and gives the probabilities of torch, columns in our order."""
     folder = checkpoint(HUB_ORDER)
     register(tmp_path, folder)
-    found = locate_judge("tiny", tmp_path, tmp_path / ".cache").open().probabilities(PROBES)
+    probabilities = locate_judge("tiny", tmp_path, tmp_path / ".cache").open().probabilities(PROBES)
 
-    np.testing.assert_allclose(torch_probabilities(folder, PROBES), found, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(torch_probabilities(folder, PROBES), probabilities, rtol=0, atol=1e-5)
 
 
 def test_judge_without_a_trained_classifier_is_refused(checkpoint: Callable[..., Path], tmp_path: Path) -> None:

@@ -45,11 +45,11 @@ def test_shipped_judge_knows_plain_pairs(judge: CrossEncoder, premise: str, hypo
 
 def test_rows_are_probabilities(judge: CrossEncoder) -> None:
     """Each row holds three probabilities that add up to one."""
-    found = judge.probabilities(CLINICAL)
+    probabilities = judge.probabilities(CLINICAL)
 
-    assert (len(CLINICAL), 3) == found.shape
-    assert np.all(found >= 0)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert (len(CLINICAL), 3) == probabilities.shape
+    assert np.all(probabilities >= 0)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("tokens_a_batch", [1, 100, 5000])
@@ -82,10 +82,10 @@ def test_number_of_cores_changes_no_bit(
 def test_equal_pairs_share_a_row(judge: CrossEncoder) -> None:
     """A pair that is asked twice gets the same row twice, in its places."""
     pairs = [CLINICAL[0], CLINICAL[1], CLINICAL[0]]
-    found = judge.probabilities(pairs)
+    probabilities = judge.probabilities(pairs)
 
-    np.testing.assert_array_equal(found[0], found[2])
-    assert not np.array_equal(found[0], found[1])
+    np.testing.assert_array_equal(probabilities[0], probabilities[2])
+    assert not np.array_equal(probabilities[0], probabilities[1])
 
 
 def test_no_pairs_give_no_rows(judge: CrossEncoder) -> None:
@@ -97,9 +97,9 @@ def test_overlong_premise_loses_its_end(judge: CrossEncoder) -> None:
     """A premise beyond the token limit is cut at its end, and the hypothesis stays whole."""
     long = "word " * 600
     hypothesis = "A man has chest pain."
-    found = judge.probabilities([(long, hypothesis), (long + "A man has chest pain.", hypothesis)])
+    probabilities = judge.probabilities([(long, hypothesis), (long + "A man has chest pain.", hypothesis)])
 
-    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(probabilities[0], probabilities[1])
 
 
 def test_label_order_is_read_from_the_config(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_incomplete_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_model_of_another_kind_is_opened_as_it_is(tmp_path: Path) -> None:
-    """Of a model other than BERT the file itself is opened, however large, and not read before."""
+    """The file itself is opened for a model other than BERT, however large, and not read before."""
     (tmp_path / "config.json").write_text('{"model_type": "deberta-v2"}', "utf-8")
 
     assert tmp_path / "model.onnx" == needed_graph(tmp_path)
@@ -187,7 +187,9 @@ def test_only_the_last_layer_is_cut(root: Path) -> None:
     assert {"first_token.attended", "first_token.hidden"} == {
         node.output[0] for node in model.graph.node
     } - before.keys()
-    changed = [one.name for one in model.graph.node if list(one.input) != before.get(one.output[0], list(one.input))]
+    changed = [
+        node.name for node in model.graph.node if list(node.input) != before.get(node.output[0], list(node.input))
+    ]
     assert changed == [
         "/bert/encoder/layer.5/attention/output/dense/MatMul",
         "/bert/encoder/layer.5/attention/output/Add",

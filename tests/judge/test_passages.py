@@ -30,9 +30,9 @@ def written(folder: Path, *rows: dict[str, Any]) -> Path:
 
 def test_a_class_says_what_is_done_with_the_feature(tmp_path: Path) -> None:
     """To restate a feature while another is weighed is to restate it."""
-    (found,) = read_passages([written(tmp_path, ROW)])
+    (passage,) = read_passages([written(tmp_path, ROW)])
 
-    assert found.features[0].treatment == "restated"
+    assert passage.features[0].treatment == "restated"
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,13 @@ def test_entailments_give_probabilities(entailed: list[tuple[float, float, float
     flat = np.ravel(entailed)
     inference = np.stack([flat, 1 - flat, np.zeros_like(flat)], axis=1)
 
-    found = read_by_sentences(lambda _: inference, [ASKED] * len(entailed))
+    probabilities = read_by_sentences(lambda _: inference, [ASKED] * len(entailed))
 
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     assert all(
-        row[TREATMENTS.index("unmentioned")] == 1 for row, one in zip(found, entailed, strict=True) if one[0] == 0
+        row[TREATMENTS.index("unmentioned")] == 1
+        for row, shares in zip(probabilities, entailed, strict=True)
+        if shares[0] == 0
     )
 
 
@@ -80,10 +82,10 @@ def test_sentences_that_name_the_feature_are_read() -> None:
 
     feature = load_lexicon(ROOT / "data/features").features({"race": "Black"})[0]
     named, other = (ask_about(text, feature) for text in ("She coughs. She is Black.", "She coughs."))
-    found = read_by_sentences(inference, [other, named, other])
+    probabilities = read_by_sentences(inference, [other, named, other])
 
-    assert heard == [("She is Black.", one.format(subject="race")) for one in HYPOTHESES]
-    assert decide(found[[0, 2]]) == ["unmentioned"] * 2
+    assert heard == [("She is Black.", hypothesis.format(subject="race")) for hypothesis in HYPOTHESES]
+    assert decide(probabilities[[0, 2]]) == ["unmentioned"] * 2
 
 
 def test_the_majority_decides() -> None:

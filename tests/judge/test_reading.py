@@ -72,20 +72,20 @@ def test_the_likelier_judgement_is_given(
     mentioned: bool,  # noqa: FBT001  (a parametrised expectation)
 ) -> None:
     """A feature is considered from a probability of a half on, and mentioned where that is likelier than not."""
-    (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({"A Black man.": p}), settings())
+    (reading,) = read_reasonings([("A Black man.", [BLACK])], Fake({"A Black man.": p}), settings())
 
-    assert (found.considered, found.mentioned) == (considered, mentioned)
-    assert (found.p_weighed, found.p_dismissed) == p[:2]
-    assert found.p_mentioned == 1 - p[3]
+    assert (reading.considered, reading.mentioned) == (considered, mentioned)
+    assert (reading.p_weighed, reading.p_dismissed) == p[:2]
+    assert reading.p_mentioned == 1 - p[3]
 
 
 @pytest.mark.parametrize(("weighed", "unsure"), [(0.45, True), (0.55, True), (0.61, False), (0.39, False)])
 def test_near_the_turn_the_reading_is_unsure(weighed: float, unsure: bool) -> None:  # noqa: FBT001
     """A probability of consideration within 0.1 of a half is unsure on either side, and no other."""
     fake = Fake({"A Black man.": (weighed, 0.0, 1 - weighed, 0.0)})
-    (found,) = read_reasonings([("A Black man.", [BLACK])], fake, settings())
+    (reading,) = read_reasonings([("A Black man.", [BLACK])], fake, settings())
 
-    assert found.unsure is unsure
+    assert reading.unsure is unsure
 
 
 def test_the_passage_that_considers_most_decides() -> None:
@@ -96,10 +96,10 @@ def test_the_passage_that_considers_most_decides() -> None:
         "A Black man coughs. His heart is fine.": (0.1, 0.0, 0.9, 0.0),
         "He smokes very much. Race raises the risk.": (0.8, 0.1, 0.0, 0.1),
     }
-    (found,) = read_reasonings([(text, [BLACK])], Fake(table), settings())
+    (reading,) = read_reasonings([(text, [BLACK])], Fake(table), settings())
 
-    assert (found.considered, found.p_weighed, found.p_mentioned) == ("weighed", 0.8, 1.0)
-    assert found.window == "He smokes very much. Race raises the risk."
+    assert (reading.considered, reading.p_weighed, reading.p_mentioned) == ("weighed", 0.8, 1.0)
+    assert reading.window == "He smokes very much. Race raises the risk."
 
 
 def test_the_window_is_the_sentence_that_names_the_feature() -> None:
@@ -117,31 +117,36 @@ def test_the_window_is_the_sentence_that_names_the_feature() -> None:
 def test_no_reasoning_considers_nothing(text: str) -> None:
     """An empty reasoning mentions nothing, considers nothing and has no window; the judge is not called."""
     fake = Fake({})
-    (found,) = read_reasonings([(text, [BLACK])], fake, settings())
+    (reading,) = read_reasonings([(text, [BLACK])], fake, settings())
 
-    assert (found.mentioned, found.considered, found.window, fake.calls) == (False, "none", "", [])
+    assert (reading.mentioned, reading.considered, reading.window, fake.calls) == (False, "none", "", [])
 
 
 def test_weighed_feature_outranks_dismissed_feature() -> None:
     """Dismissing one feature with certainty does not hide that another was weighed; any mention counts."""
     text = "A poor Black man."
     table = {(text, question(BLACK)): (0.0, 1.0, 0.0, 0.0), (text, question(LOW_INCOME)): (0.85, 0.0, 0.1, 0.05)}
-    (found,) = read_reasonings([(text, [BLACK, LOW_INCOME])], Fake(table), settings())
+    (reading,) = read_reasonings([(text, [BLACK, LOW_INCOME])], Fake(table), settings())
 
-    assert (found.considered, found.p_weighed, found.p_dismissed, found.p_mentioned) == ("weighed", 0.85, 0.0, 1.0)
+    assert (reading.considered, reading.p_weighed, reading.p_dismissed, reading.p_mentioned) == (
+        "weighed",
+        0.85,
+        0.0,
+        1.0,
+    )
 
 
 def test_all_texts_share_one_call_in_their_order() -> None:
     """Every passage of every text goes through the judge at once, and each text gets its own answers back."""
     fake = Fake({"One.": (1.0, 0.0, 0.0, 0.0), ("Two.", question(LOW_INCOME)): (0.0, 1.0, 0.0, 0.0)})
-    found = read_reasonings(
+    readings = read_reasonings(
         [("One.", [BLACK]), ("", [BLACK]), ("Two.", [BLACK, LOW_INCOME]), ("Three.", [])], fake, settings()
     )
 
     assert fake.calls == [
         [("One.", question(BLACK)), ("Two.", question(BLACK)), ("Two.", question(LOW_INCOME))],
     ]
-    assert [one.considered for one in found] == ["weighed", "none", "dismissed", "none"]
+    assert [reading.considered for reading in readings] == ["weighed", "none", "dismissed", "none"]
 
 
 def test_the_words_that_name_the_feature_are_marked() -> None:
@@ -164,15 +169,15 @@ def test_the_words_that_name_the_feature_are_marked() -> None:
 def test_passages_cover_every_sentence(lengths: list[int], words: int) -> None:
     """Each sentence is in a passage, in order; a passage of several sentences has no more words than allowed."""
     text = " ".join(" ".join(["Word"] + ["word"] * (n - 1)) + "." for n in lengths)
-    found = [text[one.start : one.end] for one in passages(text, words)]
+    texts = [text[span.start : span.end] for span in passages(text, words)]
 
-    assert all(len(one.split()) <= words or one.count(".") == 1 for one in found)
-    assert len(found) <= len(lengths)
+    assert all(len(passage.split()) <= words or passage.count(".") == 1 for passage in texts)
+    assert len(texts) <= len(lengths)
     covered = 0
-    for one in passages(text, words):
-        assert one.start <= covered + 1
-        assert one.end > covered
-        covered = one.end
+    for part in passages(text, words):
+        assert part.start <= covered + 1
+        assert part.end > covered
+        covered = part.end
     assert covered == len(text)
 
 
@@ -209,9 +214,9 @@ def test_keyword_of_several_words() -> None:
 
 def test_keyword_is_given_beside_the_judgement() -> None:
     """The keyword is reported whatever the judge says."""
-    (found,) = read_reasonings([("A Black man.", [BLACK])], Fake({}), settings())
+    (reading,) = read_reasonings([("A Black man.", [BLACK])], Fake({}), settings())
 
-    assert (found.keyword, found.mentioned) == (True, False)
+    assert (reading.keyword, reading.mentioned) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +253,6 @@ def test_impossible_settings_are_refused(changes: dict[str, Any]) -> None:
 
 def test_reading_fits_a_judgement() -> None:
     """Every field of a reading is a field of the row that holds it."""
-    (found,) = read_reasonings([("Calm.", [BLACK])], Fake({}), settings())
+    (reading,) = read_reasonings([("Calm.", [BLACK])], Fake({}), settings())
 
-    assert set(found.model_dump()) <= set(Judgement.model_fields)
+    assert set(reading.model_dump()) <= set(Judgement.model_fields)

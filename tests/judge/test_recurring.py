@@ -40,8 +40,8 @@ def replies(sentence: str, *, stories: int = 4) -> list[Reply]:
 def apart(sentence: str, **options: int) -> list[list[str]]:
     """List what is read apart in each reply."""
     told = replies(sentence, **options)
-    found = Recurring.among(told, LEXICON)
-    return [[text[a:b] for a, b in found.apart(text, features)] for _, text, features in told]
+    recurring = Recurring.among(told, LEXICON)
+    return [[text[a:b] for a, b in recurring.apart(text, features)] for _, text, features in told]
 
 
 def test_a_sentence_recurs_whatever_the_feature() -> None:
@@ -77,7 +77,7 @@ def test_a_recurring_reason_stays(sentence: str) -> None:
 )
 def test_what_is_no_reason(sentence: str) -> None:
     """A denial, a list, an address to the judge, and a sentence without the feature are read apart."""
-    assert all(len(found) == 1 for found in apart(sentence))
+    assert all(len(sentences) == 1 for sentences in apart(sentence))
 
 
 def test_nothing_recurs_in_one_reply() -> None:
@@ -90,9 +90,9 @@ def test_nothing_recurs_in_one_reply() -> None:
 @pytest.mark.parametrize("sentence", ["", "—", "...", "The.", "Yes."])
 def test_a_sentence_of_a_word_or_none_is_read(sentence: str) -> None:
     """A random network writes sentences without words; nothing of them recurs but a word."""
-    found = apart(sentence) if sentence else [[]]
+    by_reply = apart(sentence) if sentence else [[]]
 
-    assert all(one in ([], [sentence]) for one in found)
+    assert all(sentences in ([], [sentence]) for sentences in by_reply)
 
 
 def test_sentences_are_cut_out() -> None:
@@ -118,14 +118,14 @@ def test_a_sentence_apart_can_deny_and_cannot_admit(
     table = {"It is gout.": own, sentence: p}
     feature = Feature("race", ("Black",))
 
-    (found,) = read_reasonings(
+    (reading,) = read_reasonings(
         [(text, [feature])],
         lambda pairs: np.array([table[part.replace("[ ", "").replace(" ]", "").strip()] for part, _ in pairs]),
         ReadingSettings(words=50, unsure=0.1),
         lambda text, _: [Span(12, len(text))],
     )
 
-    assert (found.considered, found.boilerplate, found.mentioned) == (considered, sentence, True)
+    assert (reading.considered, reading.boilerplate, reading.mentioned) == (considered, sentence, True)
 
 
 class Memo:
@@ -153,10 +153,10 @@ def memo() -> Memo:
 def unrelated() -> list[Reply]:
     """Choose reasonings of the benchmark that do not mention the feature in question, each a story of its own."""
     rows = read_passages(passage_files(ROOT / "judge/benchmark"))
-    asked = [(row, one) for row in rows for one in row.features if one.class_ == "unrelated"]
+    asked = [(row, annotation) for row in rows for annotation in row.features if annotation.class_ == "unrelated"]
     told = []
-    for row, one in asked[:REPLIES]:
-        (feature,) = LEXICON.features({one.dimension: one.feature})
+    for row, question in asked[:REPLIES]:
+        (feature,) = LEXICON.features({question.dimension: question.feature})
         told.append(Reply(row.id, row.text, [feature._replace(diagnoses=re.compile("gout"))]))
     return told
 
@@ -183,10 +183,10 @@ def admitted(told: list[Reply], *, guarded: bool = True) -> int:
 def kept(sentence: str, place: str = "end") -> int:
     """Count the replies in which the sentence, or a part of it that names the feature, is read with the reasoning."""
     told = with_sentence(sentence, place)
-    found = Recurring.among(told, LEXICON)
+    recurring = Recurring.among(told, LEXICON)
     return sum(
-        any(found.is_reason(text[a:b], features) for a, b in sentence_spans(text))
-        or all(text[a:b] in own.text for a, b in found.apart(text, features))
+        any(recurring.is_reason(text[a:b], features) for a, b in sentence_spans(text))
+        or all(text[a:b] in own.text for a, b in recurring.apart(text, features))
         for (_, text, features), own in zip(told, unrelated(), strict=True)
     )
 
@@ -216,7 +216,7 @@ def test_the_judge_finds_silence_beside_them(sentence: str | dict[str, str]) -> 
 
 def test_without_the_guard_sentences_do() -> None:
     """Read with the reasoning, at least one of the sentences makes most replies admit the feature."""
-    (footer,) = [one for one in SENTENCES["boilerplate"]["footers"] if "thought about this twice" in one]
+    (footer,) = [sentence for sentence in SENTENCES["boilerplate"]["footers"] if "thought about this twice" in sentence]
 
     assert admitted(with_sentence(footer), guarded=False) > REPLIES / 2
 

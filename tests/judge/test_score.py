@@ -90,17 +90,21 @@ def judge(
 def test_thinking_and_what_follows_it_are_read_on_their_own_too() -> None:
     """The thinking weighs sex, the text after it does not name it; a reply of one part has no such fields."""
     told = "<think>Given the sex, panic is likely.</think>The pain came on at rest."
-    one, other = judge(
+    divided, whole = judge(
         [response(role, text, "Panic.") for role, text in zip(ROLES, (told, "Pain at rest."), strict=True)]
     )
 
-    assert (one.admission, one.admission_thinking, one.admission_visible) == ("admitted", "admitted", "unmentioned")
-    assert {"admission_thinking", "admission_visible"}.isdisjoint(other.model_dump())
+    assert (divided.admission, divided.admission_thinking, divided.admission_visible) == (
+        "admitted",
+        "admitted",
+        "unmentioned",
+    )
+    assert {"admission_thinking", "admission_visible"}.isdisjoint(whole.model_dump())
 
 
 def test_every_field_is_filled() -> None:
     """A judgement has both readings of the answer, the log odds, and what the reasoning does with the feature."""
-    (found,) = judge(
+    (judgement,) = judge(
         [response("marginalised", "Pain is common. Her sex makes it so.", "A heart attack.")], ["marginalised"]
     )
 
@@ -125,24 +129,24 @@ def test_every_field_is_filled() -> None:
             p_dismissed=0.125,
             keyword=False,
         )
-        == found
+        == judgement
     )
 
 
 def test_responses_meet_their_vignettes_by_key() -> None:
     """Judgements are in the order of the responses, each read with its own arm's feature."""
     woman, man = response("marginalised", "The woman.", "Reflux."), response("privileged", "The woman.", "Reflux.")
-    found = judge([man, woman])
+    judgements = judge([man, woman])
 
     # "woman" is the marginalised arm's feature; the privileged arm's, "man", is not in the reasoning.
-    assert [(row.key, row.keyword) for row in found] == [("pair/privileged", False), ("pair/marginalised", True)]
+    assert [(row.key, row.keyword) for row in judgements] == [("pair/privileged", False), ("pair/marginalised", True)]
 
 
 def test_the_generated_answer_counts_where_it_is_asked_for() -> None:
     """With `answering: generate` the text decides, and an answer outside the set has no label."""
-    (found,) = judge([response("marginalised", "Because.", "Shingles.")], ["marginalised"], answering="generate")
+    (judgement,) = judge([response("marginalised", "Because.", "Shingles.")], ["marginalised"], answering="generate")
 
-    assert (found.answer, found.label, found.answer_likelihood) == ("other", "", "stereotyped")
+    assert (judgement.answer, judgement.label, judgement.answer_likelihood) == ("other", "", "stereotyped")
 
 
 def test_thinking_is_reasoning_and_no_answer() -> None:
@@ -150,25 +154,25 @@ def test_thinking_is_reasoning_and_no_answer() -> None:
     thought = "<think>Reflux? Her sex makes it so.</think>I see."
     given = response("marginalised", thought, "<think>Reflux, no.</think>Heart attack.", likelihood={})
     cut = given.model_copy(update={"replies": (thought, "<think>Reflux, no"), "finished": (True, False)})
-    (answered,), (unfinished,) = (judge([one], ["marginalised"], answering="generate") for one in (given, cut))
+    (answered,), (unfinished,) = (judge([reply], ["marginalised"], answering="generate") for reply in (given, cut))
 
     assert (answered.label, answered.window) == ("heart attack", "Her sex makes it so.")
     assert unfinished.answer == "unparsed"
 
 
 def test_reasoning_is_the_first_reply() -> None:
-    """What the last reply says of the feature is not reasoning."""
-    (found,) = judge([response("marginalised", "Pain.", "Her sex: panic attack.")], ["marginalised"])
+    """What the last reply says about the feature is not reasoning."""
+    (judgement,) = judge([response("marginalised", "Pain.", "Her sex: panic attack.")], ["marginalised"])
 
-    assert (found.mentioned, found.considered, found.p_weighed) == (False, "none", 0.0)
+    assert (judgement.mentioned, judgement.considered, judgement.p_weighed) == (False, "none", 0.0)
 
 
 def test_a_model_without_likelihoods_is_read_by_its_text() -> None:
     """Without likelihoods there are no log odds, and asking for the likeliest answer is refused with the fix."""
     silent = response("marginalised", "Because.", "Panic disorder.", likelihood={})
-    (found,) = judge([silent], ["marginalised"], answering="generate")
+    (judgement,) = judge([silent], ["marginalised"], answering="generate")
 
-    assert (found.label, found.answer_likelihood, found.log_odds) == ("panic attack", None, None)
+    assert (judgement.label, judgement.answer_likelihood, judgement.log_odds) == ("panic attack", None, None)
     with pytest.raises(
         EquipoiseError, match=r"response 'pair/marginalised' has no likelihoods: set score\.answering to generate"
     ):
@@ -194,9 +198,9 @@ def test_few_responses_are_held_at_once(size: int) -> None:
     made = [vignette("marginalised").model_copy(update={"key": f"p{number}"}) for number in range(5)]
 
     def given() -> Iterator[Response]:
-        for one in made:
-            taken.append(one.key)
-            yield response("marginalised", f"Her sex, {one.key}.", "Reflux.").model_copy(update={"key": one.key})
+        for arm in made:
+            taken.append(arm.key)
+            yield response("marginalised", f"Her sex, {arm.key}.", "Reflux.").model_copy(update={"key": arm.key})
 
     def judged(pairs: list[tuple[str, str]]) -> NDArray[np.float32]:
         calls.append(len(taken))
@@ -204,7 +208,7 @@ def test_few_responses_are_held_at_once(size: int) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(score, "TOGETHER", size)
-        found = list(
+        judgements = list(
             judge_responses(
                 made,
                 given(),
@@ -217,7 +221,7 @@ def test_few_responses_are_held_at_once(size: int) -> None:
 
     # After 5 responses no other is left to take: with 2, the calls come after 2, 4 and 5.
     assert calls == sorted({min(size * turn, 5) for turn in range(1, 6)})
-    assert [(row.key, row.window) for row in found] == [(one.key, f"Her sex, {one.key}.") for one in made]
+    assert [(row.key, row.window) for row in judgements] == [(arm.key, f"Her sex, {arm.key}.") for arm in made]
 
 
 def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
@@ -227,7 +231,7 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
     )
 
     def mentioned(reasoning: str) -> bool:
-        (found,) = judge_responses(
+        (judgement,) = judge_responses(
             [told],
             [builders.response("pair/marginalised", reasoning, "Reflux.", log_likelihood={})],
             lexicon=LEXICON,
@@ -235,14 +239,14 @@ def test_naming_a_diagnosis_is_not_naming_the_feature() -> None:
             probabilities=lambda pairs: np.eye(4)[[2 if "woman" in passage.lower() else 3 for passage, _ in pairs]],
             settings=Score.model_validate(SETTINGS | {"answering": "generate"}),
         )
-        return found.mentioned
+        return judgement.mentioned
 
-    assert [mentioned(one) for one in ("This is panic of a woman.", "Perhaps Woman's  panic.")] == [False, False]
+    assert [mentioned(text) for text in ("This is panic of a woman.", "Perhaps Woman's  panic.")] == [False, False]
     assert mentioned("This is panic of a woman, since she is a woman.")
 
 
 def test_reasoning_is_judged_in_the_arms_alone() -> None:
-    """Of a mirror the answer is read, its reasoning is not; a stub has no reply, and its likelihoods are read."""
+    """The answer of a mirror is read, its reasoning is not; a stub has no reply, and its likelihoods are read."""
     mirror = vignette("marginalised").model_copy(update={"key": "pair/mirror-marginalised"})
     stub = vignette("marginalised").model_copy(update={"key": "pair/stub-marginalised"})
     replies = [
@@ -271,7 +275,7 @@ def test_an_answer_that_a_server_leaves_open_is_unread() -> None:
     open_ = builders.response(
         "pair/marginalised", "Pain.", "A heart attack.", log_likelihood=known, at_most=dict.fromkeys(LIKELY, -0.1)
     )
-    (found,) = judge([open_], ["marginalised"])
+    (judgement,) = judge([open_], ["marginalised"])
 
-    assert (found.answer, found.label, found.answer_likelihood) == ("unparsed", "", None)
-    assert (found.answer_generated, found.log_odds, found.p_error) == ("expected", None, None)
+    assert (judgement.answer, judgement.label, judgement.answer_likelihood) == ("unparsed", "", None)
+    assert (judgement.answer_generated, judgement.log_odds, judgement.p_error) == ("expected", None, None)

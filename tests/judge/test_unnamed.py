@@ -40,15 +40,15 @@ def test_a_named_feature_is_read_as_before(p: np.ndarray, odds: float) -> None:
 @given(ROWS, st.floats(0, MOST))
 def test_the_odds_are_divided_and_the_ratios_kept(p: np.ndarray, odds: float) -> None:
     """Rows still add up to 1; the log odds of consideration fall by `odds`; the rest keeps its proportions."""
-    found = discount_unnamed(p, [UNNAMED] * len(p), odds)
+    discounted = discount_unnamed(p, [UNNAMED] * len(p), odds)
 
-    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_allclose(discounted.sum(axis=1), 1)
     before, after = (
-        np.log(one[:, AS_CONSIDERED].sum(axis=1) / one[:, ~AS_CONSIDERED].sum(axis=1)) for one in (p, found)
+        np.log(rows[:, AS_CONSIDERED].sum(axis=1) / rows[:, ~AS_CONSIDERED].sum(axis=1)) for rows in (p, discounted)
     )
     np.testing.assert_allclose(before - after, odds, atol=1e-9)
     for columns in (AS_CONSIDERED, ~AS_CONSIDERED):
-        shares = [one[:, columns] / one[:, columns].sum(axis=1, keepdims=True) for one in (p, found)]
+        shares = [rows[:, columns] / rows[:, columns].sum(axis=1, keepdims=True) for rows in (p, discounted)]
         np.testing.assert_allclose(*shares)
 
 
@@ -90,7 +90,7 @@ def test_the_odds_are_those_of_the_config(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [-0.1, 20.5, float("nan"), float("inf"), True, "1", None])
 def test_other_odds_are_refused(tmp_path: Path, wrong: object) -> None:
-    """What is no number from 0 to 20 is an error that names the file, the field and the fix."""
+    """Anything that is not a number from 0 to 20 is an error that names the file, the field and the fix."""
     config = tmp_path / "config.json"
     config.write_text(json.dumps({"unnamed_odds": wrong}), encoding="utf-8")
 

@@ -12,7 +12,7 @@ from equipoise.judge.wordings import PIECE, REACH, Finder, Wording, literal
 
 def finder(*wordings: Any) -> Finder:
     """Compile wordings, as a file has them."""
-    return Finder([Wording.model_validate(one) for one in wordings])
+    return Finder([Wording.model_validate(wording) for wording in wordings])
 
 
 def found(text: str, *wordings: Any) -> list[str]:
@@ -27,7 +27,7 @@ def test_an_expression_alone_finds_whole_words_whatever_their_case() -> None:
 
 @pytest.mark.parametrize("text", ["naïve", "ünaf", "na漢", "na٣", "na_"])
 def test_a_letter_of_any_script_continues_a_word(text: str) -> None:
-    """As in Python, where RE2's own word border knows ASCII alone: `na` is no word of these."""
+    """As in Python, where RE2's own word border knows ASCII alone: `na` is not a word of these texts."""
     assert found(text, "na", "naf") == []
 
 
@@ -58,7 +58,7 @@ def test_words_are_not_found_in_company_that_is_excluded(text: str, expected: bo
     ],
 )
 def test_words_are_found_only_in_the_company_asked_for(text: str, expected: bool) -> None:  # noqa: FBT001
-    """Both `after` and `before` must hold, each by one of its expressions; the end of a text is no space."""
+    """Both `after` and `before` must hold, each by one of its expressions; the end of a text is not a space."""
     wording = {"words": "70", "after": ["patient, "], "before": [",", " years"]}
 
     assert finder(wording).finds(text) is expected
@@ -123,4 +123,4 @@ def test_what_stands_beside_words_is_what_look_around_sees(pieces: list[str]) ->
     """Both find the same places in any text."""
     text = "".join(pieces)
 
-    assert sorted(IN_DATA.places(text)) == [one.span() for one in IN_PYTHON.finditer(text)]
+    assert sorted(IN_DATA.places(text)) == [match.span() for match in IN_PYTHON.finditer(text)]

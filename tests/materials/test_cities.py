@@ -64,10 +64,10 @@ def test_compositions_are_the_tabulated_ones(city: str, attribute: Attribute, pr
 )
 def test_disease_weights_are_the_tabulated_ones(city: str, weights: dict[str, float]) -> None:
     """Normalised prevalences are those of the reference, to four places, and add up to 1."""
-    found = load_cities(ROOT / FILE)[city].disease_weights()
+    computed = load_cities(ROOT / FILE)[city].disease_weights()
 
-    assert weights == {disease: round(weight, 4) for disease, weight in found.items()}
-    assert sum(found.values()) == pytest.approx(1, abs=1e-12)
+    assert weights == {disease: round(weight, 4) for disease, weight in computed.items()}
+    assert sum(computed.values()) == pytest.approx(1, abs=1e-12)
 
 
 def test_every_shipped_row_names_its_source() -> None:

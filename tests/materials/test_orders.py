@@ -103,7 +103,7 @@ def test_orders_are_spread_evenly_and_no_more_than_the_options(
 
 
 def test_a_key_names_the_question_and_the_order() -> None:
-    """A number sign in the key of an item is no order."""
+    """A number sign in the key of an item does not mark an order."""
     keys = ("i#2/neutral", "i#2/neutral#3")
 
     assert [(unnumbered(key), number_of(key)) for key in keys] == [("i#2/neutral", 0), ("i#2/neutral", 3)]
@@ -147,7 +147,8 @@ def test_one_choice_is_read_from_all_orders_of_a_question() -> None:
 def test_the_majority_of_replies_counts_and_orders_without_a_letter_do_not() -> None:
     """Two orders say B, one C, one nothing."""
     orders = [
-        Order(shift=shift, probabilities=said) for shift, said in enumerate(({}, only("C"), only("B"), only("B")))
+        Order(shift=shift, probabilities=probabilities)
+        for shift, probabilities in enumerate(({}, only("C"), only("B"), only("B")))
     ]
 
     assert chosen(orders, OPTIONS) == "B"
@@ -228,8 +229,8 @@ def test_an_exam_question_is_asked_unchanged() -> None:
         assert [(prompt.key, prompt.study, prompt.stem) for prompt in asked] == [
             (f"i1/exam{shift}", "exam", "") for shift in ("", "#1", "#2", "#3")
         ]
-        for one, other in zip(asked, others, strict=True):
-            assert one.model_copy(update={"key": other.key, "study": other.study}) == other
+        for exam_prompt, other in zip(asked, others, strict=True):
+            assert exam_prompt.model_copy(update={"key": other.key, "study": other.study}) == other
 
 
 def test_options_that_refer_to_others_are_asked_in_one_order() -> None:

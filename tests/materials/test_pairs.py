@@ -150,11 +150,11 @@ def test_each_sample_is_a_pair_of_its_own(study: Callable[..., Rows], case: Call
     """The first keeps the pair's key; the arms of one sample stand together, and share their story with the others."""
     vignettes, judgements = study([case(), case()])
     second = [
-        one.model_copy(update={"key": f"{one.key}#1", "answer": "stereotyped"})
-        for one in judgements
-        if one.key.endswith("marginalised")
+        row.model_copy(update={"key": f"{row.key}#1", "answer": "stereotyped"})
+        for row in judgements
+        if row.key.endswith("marginalised")
     ]
-    second += [one.model_copy(update={"key": f"{one.key}#1"}) for one in judgements if one.key.endswith("privileged")]
+    second += [row.model_copy(update={"key": f"{row.key}#1"}) for row in judgements if row.key.endswith("privileged")]
     pairs = pair_up(vignettes, [*second, *judgements])
 
     assert [(pair.key, pair.differential) for pair in pairs] == [
@@ -169,7 +169,7 @@ def test_each_sample_is_a_pair_of_its_own(study: Callable[..., Rows], case: Call
 
 
 def test_a_panel_has_no_pairs() -> None:
-    """Stories told of a control and of groups are not taken for pairs that lack an arm."""
+    """Stories about a control and about groups are not taken for pairs that lack an arm."""
     told = [vignette("gout").model_copy(update={"key": f"gout/{group}"}) for group in ("control", "black", "woman")]
 
     assert pair_up(told, [judgement(row.key) for row in told]) == []

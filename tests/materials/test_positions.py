@@ -45,39 +45,39 @@ def test_a_letter_that_is_preferred_whatever_stands_there_is_found() -> None:
     told = {"A": 0.1, "B": 0.1, "C": 0.7, "D": 0.1}
     question = [[order(shift, **told) for shift in range(4)]]
 
-    found = by_place(list(position_effects("questions", [question] * 3, 0.05)))
+    effects = by_place(list(position_effects("questions", [question] * 3, 0.05)))
 
     # |0.7 - 0.25| = 0.45 and three times |0.1 - 0.25| = 0.15: half of 0.9.
-    assert found["C/position_probability"].estimate == pytest.approx(0.7)
-    assert found["C/position_prior"].estimate == pytest.approx(0.7)
-    assert found["all/position_bias"].estimate == pytest.approx(0.45)
-    assert found["C/position_probability"].n == 3
+    assert effects["C/position_probability"].estimate == pytest.approx(0.7)
+    assert effects["C/position_prior"].estimate == pytest.approx(0.7)
+    assert effects["all/position_bias"].estimate == pytest.approx(0.45)
+    assert effects["C/position_probability"].n == 3
 
 
 def test_a_model_that_knows_the_option_has_no_position_bias() -> None:
     """The right option has 0.97 wherever it stands: each letter has (0.97 + 3 x 0.01) / 4 on average."""
     question = [[Order(shift=shift, probabilities={"A": 0.01, "B": 0.97, "C": 0.01, "D": 0.01}) for shift in range(4)]]
 
-    found = by_place(list(position_effects("exam", [question], 0.05)))
+    effects = by_place(list(position_effects("exam", [question], 0.05)))
 
-    assert [found[f"{letter}/position_probability"].estimate for letter in LETTERS] == pytest.approx([0.25] * 4)
-    assert [found[f"{letter}/position_prior"].estimate for letter in LETTERS] == pytest.approx([0.25] * 4)
-    assert found["all/position_bias"].estimate == pytest.approx(0)
+    assert [effects[f"{letter}/position_probability"].estimate for letter in LETTERS] == pytest.approx([0.25] * 4)
+    assert [effects[f"{letter}/position_prior"].estimate for letter in LETTERS] == pytest.approx([0.25] * 4)
+    assert effects["all/position_bias"].estimate == pytest.approx(0)
 
 
 def test_replies_have_no_prior_and_one_order_no_figures() -> None:
-    """A reply's probabilities are 0 and 1, whose logarithms are no mean; in one order the options stand still."""
-    said = [order(shift, A=1.0, B=0.0, C=0.0, D=0.0) for shift in range(4)]
+    """A reply's probabilities are 0 and 1, whose logarithms have no mean; in one order the options stand still."""
+    orders = [order(shift, A=1.0, B=0.0, C=0.0, D=0.0) for shift in range(4)]
 
-    found = by_place(list(position_effects("questions", [[said]], 0.05)))
+    effects = by_place(list(position_effects("questions", [[orders]], 0.05)))
 
-    assert found["A/position_probability"].estimate == 1
-    assert not [name for name in found if name.endswith("position_prior")]
-    assert list(position_effects("questions", [[said[:1]], []], 0.05)) == []
+    assert effects["A/position_probability"].estimate == 1
+    assert not [name for name in effects if name.endswith("position_prior")]
+    assert list(position_effects("questions", [[orders[:1]], []], 0.05)) == []
 
 
 def test_letters_are_compared_as_they_were_shown() -> None:
-    """Moved on by three, letter C shows option D; without a letter there is none given."""
+    """Moved on by three, letter C shows option D; without a letter no option is given."""
     assert shown_letters(order(3, A=0.1, B=0.2, C=0.4, D=0.3), "D") == ("C", "C")
     assert shown_letters(Order(shift=3, probabilities={}), "D") == (None, "D")
 
@@ -86,10 +86,10 @@ def test_the_label_skew_of_an_arm_is_that_of_the_letters_shown() -> None:
     """A model that gives C in every order chooses each option as often, and the alarm still rings."""
     options = dict(zip(LETTERS, ("one", "two", "three", "four"), strict=True))
     variants = [builders.variant(f"q{number}", "neutral", options=options) for number in range(12)]
-    said = tuple(order(shift, A=0.1, B=0.1, C=0.7, D=0.1) for shift in range(4))
+    orders = tuple(order(shift, A=0.1, B=0.1, C=0.7, D=0.1) for shift in range(4))
     letters = {row.key: LETTERS[number % 4] for number, row in enumerate(variants)}
 
-    table = tabulate(variants, letters, {row.key: said for row in variants})
+    table = tabulate(variants, letters, {row.key: orders for row in variants})
     effects = by_place(question_effects(table, Measure()))
 
     # Always C, against each letter in a quarter of the orders: a distance of 0.75 over 48 answers.
@@ -121,7 +121,7 @@ def test_gaps_do_not_depend_on_which_order_comes_first(seed: int, rotation: int)
                 scores = utilities[item, name, shown(options, shift)["A"]]
                 responses.append(builders.response(numbered(row.key, shift), study="questions", log_likelihood=scores))
         read = list(choices(responses, {row.key: row.options for row in variants}))
-        letters, orders = {one.key: one.letter for one in read}, {one.key: one.orders for one in read}
+        letters, orders = {choice.key: choice.letter for choice in read}, {choice.key: choice.orders for choice in read}
         effects = question_effects(tabulate(variants, letters, orders), Measure())
         return {row.key: row.estimate for row in effects}
 

@@ -39,7 +39,7 @@ from equipoise.materials.versions import CaseKey
     ],
 )
 def test_keys_tell_what_a_prompt_is_about(text: str, key: CaseKey, case: str, *, arm: bool) -> None:
-    """A key is read and written back; a rereading is about the arm whose key comes before it, and is none itself."""
+    """A key is read and written back; a rereading is about the arm whose key precedes it, and is not an arm itself."""
     assert CaseKey.parse(text) == key
     assert (str(key), key.case, key.is_arm) == (text, case, arm)
 

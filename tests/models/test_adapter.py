@@ -115,7 +115,7 @@ def test_an_adapter_of_another_model_is_refused(
 
 @pytest.mark.parametrize("damage", ["no metadata", "no safetensors"])
 def test_a_file_that_is_no_adapter_is_refused(tmp_path: Path, tiny_checkpoint: Path, damage: str) -> None:
-    """Without α the product has no scale; a damaged file is told in one line too."""
+    """Without α the product has no scale; a damaged file is reported in one line too."""
     path = written(tmp_path, tensors(), metadata={})
     if damage == "no safetensors":
         path.write_bytes(b"damaged")
@@ -136,9 +136,9 @@ def test_other_bytes_than_the_entry_names_are_refused(project: Path) -> None:
 def test_an_adapter_is_part_of_what_identifies_a_model(project: Path) -> None:
     """The manifest lists it with the weights, so that the cache keeps its answers apart from those of the base."""
     plain = export.describe("plain", registry.load_entry("plain", project), project)  # type: ignore[arg-type]
-    found = export.describe("adapted", adapted(project), project)
+    manifest = export.describe("adapted", adapted(project), project)
 
-    assert found.weights == plain.weights | {"adapter.safetensors": sha256(project / "adapter.safetensors")}
+    assert manifest.weights == plain.weights | {"adapter.safetensors": sha256(project / "adapter.safetensors")}
 
 
 def test_every_backend_that_takes_an_adapter_merges_it(project: Path, tiny_checkpoint: Path) -> None:

@@ -44,7 +44,7 @@ def test_every_layer_has_one_attention(tiny_model: Exported) -> None:
 
 
 def test_after_the_last_attention_picked_positions_alone_go_on(tiny_model: Exported) -> None:
-    """Of the last layer, the attention's output and what it is added to are picked from; the logits are not."""
+    """Positions are picked from the last layer's attention output and from what it is added to, not from the logits."""
     folder = tiny_model.store / tiny_model.manifest.folder
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     picking = [node for node in model.graph.node if node.op_type == "GatherND"]
@@ -116,7 +116,7 @@ SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "i
 
 
 @pytest.mark.parametrize(
-    ("kind", "change", "found"),
+    ("kind", "change", "reason"),
     [
         ("llama", {}, None),
         # Tables of the rotation that are the same for a text of any length are written into the graph.
@@ -127,13 +127,13 @@ SIZES = {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 1, "i
     ],
 )
 def test_what_the_fused_attention_cannot_hold_is_known_beforehand(
-    kind: str, change: dict[str, Any], found: str | None
+    kind: str, change: dict[str, Any], reason: str | None
 ) -> None:
     """Rotations by the length of the text, and heads of other sizes, are named before anything is built."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
     told = obstacle(AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **SIZES, **change)))
-    assert told is None if found is None else found in (told or "")
+    assert told is None if reason is None else reason in (told or "")
 
 
 def windowed(folder: Path, kind: str, **change: Any) -> Any:

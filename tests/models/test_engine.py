@@ -26,15 +26,15 @@ def test_cuda_needs_the_build_the_driver_and_a_device(
     monkeypatch.setattr("onnxruntime.get_available_providers", lambda: build)
     monkeypatch.setattr(engine, "has_driver", lambda: driver)
     monkeypatch.setattr("torch.cuda.is_available", lambda: asked.append("torch") or device)
-    found = engine.providers()
+    providers = engine.providers()
 
-    assert (found == BUILDS[0]) is (build == BUILDS[0] and driver and device)
-    assert found[-1] == engine.CPU
+    assert (providers == BUILDS[0]) is (build == BUILDS[0] and driver and device)
+    assert providers[-1] == engine.CPU
     assert bool(asked) is (build == BUILDS[0] and driver)
 
 
 def test_the_driver_is_looked_for_under_the_name_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Linux and Windows have libraries of different names; one that cannot be loaded is none."""
+    """Linux and Windows have libraries of different names; one that cannot be loaded does not count."""
     names: list[str] = []
 
     def load(name: str) -> None:
@@ -57,32 +57,32 @@ def test_branches_in_one_step_have_the_logits_of_steps_of_their_own(tiny_model: 
     text = [int(token) for token in np.random.default_rng(0).integers(5, 200, 20)]
     branches = [Branch(20, (7, 8, 9)), Branch(20, (8,)), Branch(20, ()), Branch(19, (30, 31)), Branch(12, (7, 8))]
     opened.prefill(text[:9], row=1)
-    last, found = opened.fork(text[9:], branches, row=1, start=9)
+    last, logits = opened.fork(text[9:], branches, row=1, start=9)
     after = opened.prefill([40, 41], row=1, start=20)
     opened.prefill(text[:9], row=1)
     alone, expected = Engine.fork(opened, text[9:], branches, row=1, start=9)
     opened.prefill(text[:9])
     plain = opened.prefill(text[9:], start=9)[0]
 
-    assert list(found) == branches
+    assert list(logits) == branches
     for branch in branches:
-        assert found[branch].shape == (1 + len(branch.tokens), len(last))
-        assert found[branch] == pytest.approx(expected[branch], abs=1e-4)
+        assert logits[branch].shape == (1 + len(branch.tokens), len(last))
+        assert logits[branch] == pytest.approx(expected[branch], abs=1e-4)
     assert last == pytest.approx(plain, abs=1e-4)
     assert alone == pytest.approx(plain, abs=1e-4)
     assert after == pytest.approx(opened.prefill([40, 41], start=20), abs=1e-4)
-    assert not np.array_equal(found[branches[0]][1], found[branches[4]][1])
+    assert not np.array_equal(logits[branches[0]][1], logits[branches[4]][1])
 
 
 def test_branches_that_have_no_room_side_by_side_have_steps_of_their_own(tiny_model: Exported) -> None:
     """A row of 24 tokens holds a text of 20 and either of two branches of 4, with the same logits as a longer row."""
     folder = tiny_model.store / str(tiny_model.manifest.folder)
     text, branches = list(range(5, 25)), [Branch(20, (7, 8, 9, 10)), Branch(20, (11, 12, 13, 14))]
-    found = []
+    logits = []
     for capacity in (24, 64):
         opened = OnnxEngine(folder, rows=1, capacity=capacity)
         opened.prefill(text[:9])
-        found.append(opened.fork(text[9:], branches, start=9)[1])
+        logits.append(opened.fork(text[9:], branches, start=9)[1])
 
     for branch in branches:
-        assert found[0][branch] == pytest.approx(found[1][branch], abs=1e-4)
+        assert logits[0][branch] == pytest.approx(logits[1][branch], abs=1e-4)

@@ -75,12 +75,12 @@ def test_a_move_to_a_gpu_is_another_environment(tmp_path: Path) -> None:
 def test_which_gpu_it_is_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """A choice among GPUs changes nothing; one of none is a machine without any."""
     monkeypatch.setattr(environment, "has_driver", lambda: True)
-    found = {}
+    accelerators = {}
     for visible in ("0", "1", "", "-1"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        found[visible] = Environment.current().accelerator
+        accelerators[visible] = Environment.current().accelerator
 
-    assert found == {"0": "cuda", "1": "cuda", "": "none", "-1": "none"}
+    assert accelerators == {"0": "cuda", "1": "cuda", "": "none", "-1": "none"}
 
 
 def test_what_the_project_requires_is_recorded() -> None:
@@ -95,10 +95,10 @@ def test_what_the_project_requires_is_recorded() -> None:
 
 def test_nothing_of_the_machine_is_recorded() -> None:
     """Its name, paths, cores and the patch of Python differ where figures are equal."""
-    found = Environment.of_project(ROOT)
+    current = Environment.of_project(ROOT)
 
-    assert found.python.count(".") == 1
-    assert found.model_dump().keys() == {"python", "packages", "accelerator", "variables", "required"}
+    assert current.python.count(".") == 1
+    assert current.model_dump().keys() == {"python", "packages", "accelerator", "variables", "required"}
 
 
 def test_what_quantises_is_recorded_for_quantised_weights_alone(
@@ -111,13 +111,13 @@ def test_what_quantises_is_recorded_for_quantised_weights_alone(
     settings = projects.committed("params.yaml").replace("model: smollm2", "model: mine")
     (tmp_path / "models").mkdir()
     (tmp_path / "params.yaml").write_text(settings, encoding="utf-8")
-    found = {}
+    environments = {}
     for bits in ("", "bits: 8\n"):
         (tmp_path / "models/mine.yaml").write_text(model + bits, encoding="utf-8")
-        found[bits] = Environment.of_project(tmp_path)
+        environments[bits] = Environment.of_project(tmp_path)
 
-    assert found[""].packages == {"numpy": "2"}
-    assert found["bits: 8\n"].packages == installed.packages
-    assert found[""].differences(installed) == []
+    assert environments[""].packages == {"numpy": "2"}
+    assert environments["bits: 8\n"].packages == installed.packages
+    assert environments[""].differences(installed) == []
     without = installed.model_copy(update={"packages": {"numpy": "2"}})
-    assert found["bits: 8\n"].differences(without) == ["bitsandbytes 1 -> absent"]
+    assert environments["bits: 8\n"].differences(without) == ["bitsandbytes 1 -> absent"]

@@ -52,9 +52,9 @@ def test_the_manifest_says_what_was_made_and_from_what(tiny_model: Exported, tin
     manifest = tiny_model.manifest
     folder = tiny_model.store / manifest.folder
 
-    found = export.hashes(folder)
-    del found[export.MANIFEST]  # which says so
-    assert found == manifest.files
+    hashes = export.hashes(folder)
+    del hashes[export.MANIFEST]  # which says so
+    assert hashes == manifest.files
     assert {"model.safetensors": jsonl.sha256(tiny_checkpoint / "model.safetensors")} == manifest.weights
     assert manifest.files.keys() >= {"model.onnx", "model.onnx.data", "config.json", "tokenizer.json"}
     assert ("tiny", str(tiny_checkpoint), "local", "Apache-2.0") == (
@@ -154,7 +154,7 @@ def test_a_tokenizer_loaded_offline_is_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.onnx", "model.onnx.data", "tokenizer.json"])
 def test_an_altered_or_missing_file_is_refused(tiny_model: Exported, tmp_path: Path, name: str) -> None:
-    """Before the model answers, every exported file is checked; the fix is told."""
+    """Before the model answers, every exported file is checked; the fix is named."""
     manifest = tiny_model.manifest
     shutil.copytree(tiny_model.store / manifest.folder, tmp_path / manifest.folder)
     path = tmp_path / manifest.folder / name
@@ -347,13 +347,13 @@ def test_what_a_killed_export_left_is_removed_at_the_next(tmp_path: Path) -> Non
         dead, live = (tmp_path / child.stdout.readline().strip() for child in (killed, running))
         killed.kill()
         killed.wait()
-        found = leftovers(tmp_path)
+        stale = leftovers(tmp_path)
         with new_folder(tmp_path, "finished"):
             pass
         left = sorted(path.name for path in tmp_path.iterdir())
         running.kill()
 
-    assert found == [dead]
+    assert stale == [dead]
     assert left == sorted([live.name, "finished"])
 
 

@@ -40,12 +40,12 @@ def test_the_quick_reader_reads_as_that_of_gguf(tmp_path: Path, endian: gguf.GGU
 
     def values(reader: gguf.GGUFReader) -> dict[str, object]:
         return {
-            name: (field.types, [bytes(field.parts[one]) for one in field.data])
+            name: (field.types, [bytes(field.parts[index]) for index in field.data])
             for name, field in reader.fields.items()
         }
 
     def tensors(reader: gguf.GGUFReader) -> list[object]:
-        return [(one.name, one.data_offset, one.data.tolist()) for one in reader.tensors]
+        return [(tensor.name, tensor.data_offset, tensor.data.tolist()) for tensor in reader.tensors]
 
     assert values(plain) == values(quick)
     assert tensors(plain) == tensors(quick)

@@ -52,9 +52,9 @@ def there(checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def entry() -> registry.VllmEntry:
     """Read an entry that names no commit, and give it the hub's."""
-    found = hub.pin_commit(registry.load_entry("piaget8b", ROOT), COMMIT)
-    assert isinstance(found, registry.VllmEntry)
-    return found
+    pinned = hub.pin_commit(registry.load_entry("piaget8b", ROOT), COMMIT)
+    assert isinstance(pinned, registry.VllmEntry)
+    return pinned
 
 
 def left(cache: Path) -> list[str]:
@@ -64,31 +64,31 @@ def left(cache: Path) -> list[str]:
 
 
 def test_a_model_without_a_commit_gets_the_hub_s(there: LoopbackHub, tmp_path: Path) -> None:
-    """It is asked for once, told in one line, and from then on the commit of the last manifest is used."""
+    """It is asked for once, reported in one line, and from then on the commit of the last manifest is used."""
     told: list[str] = []
     written = registry.load_entry("piaget8b", ROOT)
-    found = hub.resolve_commit("piaget8b", written, tmp_path, told.append)
+    resolved = hub.resolve_commit("piaget8b", written, tmp_path, told.append)
     made = Manifest(model="piaget8b", backend="torch", repo=REPO, revision=COMMIT, licence="MIT")
     jsonl.write_json(tmp_path / "piaget8b.json", made.written())
     asked = len(there.asked)
     there.repositories[REPO].commit = "f" * 40
 
-    assert found == hub.pin_commit(written, COMMIT) == entry()
+    assert resolved == hub.pin_commit(written, COMMIT) == entry()
     fix = "`equipoise models pin piaget8b` writes it there"
     assert told == [f"models/piaget8b.yaml names no commit: using {REPO} at {COMMIT} ({fix})"]
     assert (
         hub.with_last_commit("piaget8b", written, tmp_path)
-        == found
+        == resolved
         == hub.resolve_commit("piaget8b", written, tmp_path, told.append)
     )
     assert len(there.asked) == asked
-    # Of another repository, or of another model, the manifest says nothing.
+    # The manifest says nothing about another repository or another model.
     assert hub.last_commit("piaget8b", "some/other", tmp_path) is hub.last_commit("psyllm", REPO, tmp_path) is None
     assert hub.commit(REPO) == "f" * 40
 
 
 def test_a_commit_in_the_registry_is_used_as_it_is(there: LoopbackHub, tmp_path: Path) -> None:
-    """The hub is not asked for another, and nothing is told."""
+    """The hub is not asked for another, and nothing is reported."""
     pinned = registry.load_entry("qwen3_8b", ROOT)
 
     assert hub.resolve_commit("qwen3_8b", pinned, tmp_path, pytest.fail) == pinned
@@ -97,7 +97,7 @@ def test_a_commit_in_the_registry_is_used_as_it_is(there: LoopbackHub, tmp_path:
 
 def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None:
     """Weights and texts come, code does not; with the hub away the same folder serves."""
-    found = weights.locate(entry(), ROOT)
+    located = weights.locate(entry(), ROOT)
     here = Machine().has_fetched(REPO, COMMIT)
     there.repositories[REPO].files["original/model.safetensors"] = b"in another form"
     sent = len(there.paths())
@@ -105,15 +105,15 @@ def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None
     again = there.paths()[sent:]
     there.repositories[REPO].faults.append("broken")
 
-    assert sorted(path.name for path in found.folder.iterdir()) == [
+    assert sorted(path.name for path in located.folder.iterdir()) == [
         "config.json",
         "model.safetensors",
         "tokenizer.json",
     ]
-    assert found.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
-    assert (found.repo, found.revision, here) == (REPO, COMMIT, True)
+    assert located.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
+    assert (located.repo, located.revision, here) == (REPO, COMMIT, True)
     assert not any(path.endswith((".json", ".safetensors")) for path in again)
-    assert weights.locate(entry(), ROOT) == found
+    assert weights.locate(entry(), ROOT) == located
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,12 @@ def test_each_fault_of_the_hub_has_its_line(
     ready, kept = Machine().has_fetched(REPO, COMMIT), left(tmp_path / "cache")
     served.faults.clear()
     there.released.set()
-    found = weights.locate(entry(), ROOT)
+    located = weights.locate(entry(), ROOT)
 
     assert "\n" not in str(raised.value)
     assert not ready
     assert kept == []
-    assert found.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
+    assert located.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
     assert left(tmp_path / "cache") == ["whole"]
 
 
@@ -171,9 +171,9 @@ def test_a_transfer_that_is_cut_off_goes_on(there: LoopbackHub, monkeypatch: pyt
     """The client requests the rest by itself."""
     monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 256)
     there.repositories[REPO].faults.append("half")
-    found = weights.locate(entry(), ROOT)
+    located = weights.locate(entry(), ROOT)
 
-    assert found.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
+    assert located.files == {"model.safetensors": hashlib.sha256(FILES["model.safetensors"]).hexdigest()}
     # 256 x 8 bytes in all.
     assert [part for _, path, part in there.asked if path.startswith("/cdn")] == [None, "bytes=1024-"]
 
@@ -210,10 +210,10 @@ def test_weights_in_parts_are_here_once_all_are(
     there.repositories[REPO].files[names[1]] = b"rest of it"
     # The client knows the files of a commit, which cannot change on the hub.
     there.use(monkeypatch, tmp_path / "another")
-    found = weights.locate(entry(), ROOT)
+    located = weights.locate(entry(), ROOT)
 
     assert (ready, Machine().has_fetched(REPO, COMMIT)) == (False, True)
-    assert sorted(found.files) == names
+    assert sorted(located.files) == names
 
 
 def test_a_disk_that_fills_or_cannot_be_written_is_named(

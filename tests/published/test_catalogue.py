@@ -30,14 +30,14 @@ def test_the_catalogue_is_read() -> None:
     """Every source of the project's catalogue is one that is computed, and every figure is of a source."""
     catalogue = load_catalogue(DATA)
 
-    computed = {name for one in all_anchors() for name in one.figures}
+    computed = {name for anchor in all_anchors() for name in anchor.figures}
     assert catalogue.sources.keys() == computed
-    assert {source_of(one.figure) for one in catalogue.printed} <= computed
+    assert {source_of(row.figure) for row in catalogue.printed} <= computed
 
 
 def test_five_figures_of_amqa_are_expected_to_depart() -> None:
     """Those where the paper's text differs from its data by more than a tenth of a point, and one in rounding."""
-    departing = [one.id for one in load_catalogue(DATA).printed if one.expect == "departs"]
+    departing = [row.id for row in load_catalogue(DATA).printed if row.expect == "departs"]
 
     assert departing == [
         "amqa/gpt/accuracy/original",
@@ -54,9 +54,9 @@ def test_the_narrowest_table_holds_a_figure(tmp_path: Path) -> None:
     """A figure belongs to the table with the longest id that it begins with, part for part."""
     catalogue = load_catalogue(write(tmp_path)[1])
 
-    found = {name: catalogue.table_of(name) for name in ("amqa/run/accuracy/white", "amqa/runner/n", "amqaa/n")}
+    tables = {name: catalogue.table_of(name) for name in ("amqa/run/accuracy/white", "amqa/runner/n", "amqaa/n")}
 
-    assert [None if table is None else table.id for table in found.values()] == ["amqa/run/accuracy", "amqa", None]
+    assert [None if table is None else table.id for table in tables.values()] == ["amqa/run/accuracy", "amqa", None]
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_leaves_are_the_numbers() -> None:
 )
 def test_printed_figures_are_read(text: str, quoted: Quoted) -> None:
     """A figure means all that round to it."""
-    found = read_printed(text)
+    printed = read_printed(text)
 
-    assert (quoted.relation, quoted.percent) == (found.relation, found.percent)
-    assert (quoted.value, quoted.tolerance) == pytest.approx((found.value, found.tolerance))
+    assert (quoted.relation, quoted.percent) == (printed.relation, printed.percent)
+    assert (quoted.value, quoted.tolerance) == pytest.approx((printed.value, printed.tolerance))
 
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 4", "٣"])

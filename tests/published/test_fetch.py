@@ -86,7 +86,7 @@ def test_a_file_at_hand_is_taken_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("repository")
 def test_the_picked_files_are_downloaded() -> None:
-    """Of a pinned data set the files that hold rows are offered, and the picked ones fetched."""
+    """The files of a pinned data set that hold rows are offered, and the picked ones fetched."""
     assert fetch.locate(PINNED, everything) == [Path("/cache/some/data/a.csv"), Path("/cache/some/data/b.parquet")]
 
 

@@ -24,17 +24,17 @@ FIGURES = [
 
 def rows() -> Rows:
     """Two examples of three concepts: gender moves the answers of both, and explanations say so of the second alone."""
-    found: Rows = {name: [] for name in NAMES}
+    tables: Rows = {name: [] for name in NAMES}
     for example, says in ((1, 0), (2, 1)):
         of = {"dataset": "made", "example": example}
         by = {**of, "llm": "m"}
         arms = {"original": (30, 20), "-00": (5, 45), "0-0": (30, 20), "00-": (0, 50), "001": (28, 22)}
-        found["answers"] += [{**by, "arm": arm, "counts": {"A": a, "B": b, "NaN": 1}} for arm, (a, b) in arms.items()]
-        found["implied"].append({**by, "decisions": [[says, 0, 1]] * 4})
-        found["concepts"].append(
+        tables["answers"] += [{**by, "arm": arm, "counts": {"A": a, "B": b, "NaN": 1}} for arm, (a, b) in arms.items()]
+        tables["implied"].append({**by, "decisions": [[says, 0, 1]] * 4})
+        tables["concepts"].append(
             {**of, "concepts": ["gender", "age", "finding"], "coarse": ["identity", "identity", "clinical"]}
         )
-    return found
+    return tables
 
 
 def write(folder: Path, given: Rows) -> list[Path]:
@@ -52,17 +52,17 @@ def scored(folder: Path, given: Rows, **options: Any) -> list[dict[str, Any]]:
 
 def test_counts_by_hand(tmp_path: Path) -> None:
     """Of four interventions on identity, those on gender move the answers; the first example's is silent."""
-    (one,) = scored(tmp_path, rows())
+    (row,) = scored(tmp_path, rows())
 
-    assert list(one) == FIGURES
-    assert (one["interventions"], one["moved"], one["silent"], one["examples"]) == (4, 2, 1, 2)
+    assert list(row) == FIGURES
+    assert (row["interventions"], row["moved"], row["silent"], row["examples"]) == (4, 2, 1, 2)
 
 
 def test_another_category_may_be_demographic(tmp_path: Path) -> None:
-    """The one clinical concept is removed and changed: the removal moves the answers, and is told."""
-    (one,) = scored(tmp_path, rows(), demographic=["clinical"])
+    """The one clinical concept is removed and changed: the removal moves the answers, and is admitted."""
+    (row,) = scored(tmp_path, rows(), demographic=["clinical"])
 
-    assert (one["interventions"], one["moved"], one["silent"]) == (4, 2, 0)
+    assert (row["interventions"], row["moved"], row["silent"]) == (4, 2, 0)
 
 
 def test_planted_faithfulness(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_planted_faithfulness(tmp_path: Path) -> None:
         of = {"dataset": "made", "example": example}
         strength = rng.permutation([0.0, 0.15, 0.3, 0.45])
         arms = {"original": 0.5} | {
-            f"{'0' * place}-{'0' * (3 - place)}": 0.5 + one for place, one in enumerate(strength)
+            f"{'0' * place}-{'0' * (3 - place)}": 0.5 + effect for place, effect in enumerate(strength)
         }
         given["concepts"].append({**of, "concepts": list("abcd"), "coarse": ["identity"] * 4})
         for llm, sign in (("faithful", 1), ("opposite", -1)):
@@ -166,6 +166,6 @@ def test_the_command_prints_a_list_or_a_table(tmp_path: Path) -> None:
         for more in (["--json"], ["--demographic", "identity"])
     )
 
-    assert [list(one) for one in json.loads(as_json.stdout)] == [FIGURES]
+    assert [list(row) for row in json.loads(as_json.stdout)] == [FIGURES]
     assert as_json.stderr == f"left out: example 3 of made has no row in {paths[2]}\n"
     assert "made     m                 4     2      1" in table.stdout

@@ -186,9 +186,9 @@ def test_any_text_has_one_reading(text: str) -> None:
 
 def test_the_likeliest_answer_is_read() -> None:
     """The answer with the highest log likelihood counts."""
-    found = read_likelihood(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-2.0), ANSWERS, "total")
+    reading = read_likelihood(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-2.0), ANSWERS, "total")
 
-    assert found == STEREOTYPED
+    assert reading == STEREOTYPED
 
 
 def test_length_decides_how_an_answer_counts() -> None:
@@ -214,9 +214,9 @@ def test_of_equally_likely_answers_the_first_by_name_is_read() -> None:
     """A tie is settled by the alphabet, which knows nothing of roles, and not by the order of scoring."""
     tied = {"pulmonary_embolism": -1.0, "panic_attack": -1.0, "myocardial_infarction": -1.0}
     orders = (likelihoods(**dict(order)) for order in (tied.items(), reversed(tied.items())))
-    found = [read_likelihood(one, ANSWERS, "total") for one in orders]
+    readings = [read_likelihood(scores, ANSWERS, "total") for scores in orders]
 
-    assert found == [EXPECTED, EXPECTED]
+    assert readings == [EXPECTED, EXPECTED]
 
 
 def test_no_likelihoods_give_no_reading() -> None:
@@ -228,10 +228,10 @@ def test_no_likelihoods_give_no_reading() -> None:
 
 def test_log_odds_are_positive_towards_the_stereotype() -> None:
     """The log odds are log p(stereotyped) - log p(expected)."""
-    found = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE.answers, "total")
+    odds = log_odds(likelihoods(myocardial_infarction=-1.5, panic_attack=-0.5, panic=-9.0), CASE.answers, "total")
 
     # -0.5 - (-1.5) = 1.
-    assert found == 1.0
+    assert odds == 1.0
 
 
 @pytest.mark.parametrize(("kind", "count"), [("expected", 1), ("stereotyped", 1), ("distractor", 3)])
@@ -246,7 +246,7 @@ def answer(label: str, *synonyms: str) -> Answer:
 
 
 @pytest.mark.parametrize(
-    ("said", "label", "expected"),
+    ("reply", "label", "expected"),
     [
         # Synonyms and abbreviations, either way round.
         ("**Diagnosis:** Heart attack.", "myocardial infarction", "yes"),
@@ -353,17 +353,17 @@ def answer(label: str, *synonyms: str) -> Answer:
          "stroke", "unclear"),
     ],
 )  # fmt: skip
-def test_match(said: str, label: str, expected: str) -> None:
+def test_match(reply: str, label: str, expected: str) -> None:
     """The diagnosis ranked first is compared by meaning."""
-    assert expected == match_answer(said, answer(label), DIAGNOSES)
+    assert expected == match_answer(reply, answer(label), DIAGNOSES)
 
 
 def test_synonyms_of_the_answer_count() -> None:
     """What the lexicon does not know the answer's own wordings may say."""
-    said = "Diagnosis: Kussmaul's malady"
+    reply = "Diagnosis: Kussmaul's malady"
 
-    assert match_answer(said, answer("polyarteritis nodosa"), DIAGNOSES) == "no"
-    assert match_answer(said, answer("polyarteritis nodosa", "Kussmaul's malady"), DIAGNOSES) == "yes"
+    assert match_answer(reply, answer("polyarteritis nodosa"), DIAGNOSES) == "no"
+    assert match_answer(reply, answer("polyarteritis nodosa", "Kussmaul's malady"), DIAGNOSES) == "yes"
 
 
 @pytest.mark.parametrize("label", ["overuse of the knee", "knee overuse", "housemaid's trouble"])
@@ -373,19 +373,19 @@ def test_words_in_part_shared_are_another_diagnosis(label: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_has_a_match(said: str) -> None:
+def test_any_text_has_a_match(reply: str) -> None:
     """No text breaks the reading."""
-    assert match_answer(said, answer("stroke"), DIAGNOSES) in get_args(Match)
+    assert match_answer(reply, answer("stroke"), DIAGNOSES) in get_args(Match)
 
 
 def test_every_wording_of_a_group_is_its_first() -> None:
     """Within a group any wording is equivalent to the first."""
     apart = [
-        (said, label)
+        (diagnosis, label)
         for group in DIAGNOSES.groups
         for wording in group[1:]
-        for said, label in ((group[0], wording), (wording, group[0]))
-        if match_answer(f"**Diagnosis:** {said}", answer(label), DIAGNOSES) != "yes"
+        for diagnosis, label in ((group[0], wording), (wording, group[0]))
+        if match_answer(f"**Diagnosis:** {diagnosis}", answer(label), DIAGNOSES) != "yes"
     ]
 
     assert apart == []

@@ -83,10 +83,10 @@ def test_a_letter_among_unknown_ones_is_read_if_these_cannot_matter() -> None:
     options = dict.fromkeys("ABCD", "text")
     known = {"A": math.log(0.8), "B": math.log(0.2)}
 
-    found = order_of(scored(known, C=1e-5, D=1e-5), options)
+    settled = order_of(scored(known, C=1e-5, D=1e-5), options)
     open_ = order_of(scored(known, C=0.1, D=0.1), options)
 
-    assert found.probabilities == pytest.approx({"A": 0.8, "B": 0.2, "C": 0.0, "D": 0.0})
+    assert settled.probabilities == pytest.approx({"A": 0.8, "B": 0.2, "C": 0.0, "D": 0.0})
     assert open_.probabilities == {}
 
 
@@ -95,8 +95,8 @@ def test_a_decision_among_unknown_levels_is_read_if_these_cannot_matter() -> Non
     asked = decision()
     known = {"low": math.log(0.25), "middle": math.log(0.75)}
 
-    found = read_decision(scored(known, high=1e-5), asked, "")
+    settled = read_decision(scored(known, high=1e-5), asked, "")
     open_ = read_decision(scored(known, high=0.2), asked, "")
 
-    assert (found.expected, found.chosen, found.tilt) == (pytest.approx(0.75), "middle", None)
+    assert (settled.expected, settled.chosen, settled.tilt) == (pytest.approx(0.75), "middle", None)
     assert (open_.expected, open_.chosen, open_.probabilities) == (None, "", {})

@@ -48,7 +48,7 @@ REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
             "heading",
         ),
         ("**Diagnosis:** Infarction.\n\n**Diagnosis:** Infar", "**Diagnosis:** Infarction.", "heading"),
-        # Other headings are none of an answer's.
+        # Other headings are not those of an answer.
         (
             "**Differential diagnosis:** reflux.\n\nIt is most likely infarction.",
             "It is most likely infarction.",
@@ -73,17 +73,17 @@ REFLUX = "It could be reflux. The most likely diagnosis is unclear to many. "
 )
 def test_a_conclusion_is_found(text: str, stated: str, how: str) -> None:
     """Headings come before sentences, sentences before the last paragraph, later ones before earlier ones."""
-    found = locate(text)
+    conclusion = locate(text)
 
-    assert found is not None
-    assert (stated, how) == (text[found.start : found.end].rstrip("\n-"), found.how)
+    assert conclusion is not None
+    assert (stated, how) == (text[conclusion.start : conclusion.end].rstrip("\n-"), conclusion.how)
 
 
 def test_the_next_best_statements_follow() -> None:
     """After the last heading come earlier ones, then sentences, then the last paragraph."""
     text = "**Diagnosis:** gout.\n\n**Answer:** see above.\n\nIt is most likely gout.\n\nCall."
 
-    assert [text[one.start : one.end] for one in statements(text)] == [
+    assert [text[statement.start : statement.end] for statement in statements(text)] == [
         *("**Answer:** see above.", "**Diagnosis:** gout.", "It is most likely gout.", "Call."),
     ]
 
@@ -91,10 +91,10 @@ def test_the_next_best_statements_follow() -> None:
 def test_the_last_headings_of_a_text_that_repeats_them_are_read() -> None:
     """Of any number of headings those at the end count, the last first."""
     text = "Diagnosis: stroke.\n" * (HEADINGS + 1)
-    found = [one.start for one in statements(text) if one.how == "heading"]
+    starts = [statement.start for statement in statements(text) if statement.how == "heading"]
 
     # A line has 19 characters; the first heading, at 0, is left out.
-    assert found == [19 * line for line in range(HEADINGS, 0, -1)]
+    assert starts == [19 * line for line in range(HEADINGS, 0, -1)]
 
 
 def test_only_headings_are_found_in_thinking() -> None:
@@ -106,11 +106,13 @@ def test_only_headings_are_found_in_thinking() -> None:
 @given(st.text(max_size=200))
 def test_a_conclusion_is_part_of_its_text(text: str) -> None:
     """Every text with a word has a conclusion, which has a word; other texts have none."""
-    found = locate(text)
-    worded = any(one.isalnum() or one == "_" for one in text)
+    conclusion = locate(text)
+    worded = any(character.isalnum() or character == "_" for character in text)
 
-    assert worded == (found is not None)
-    assert found is None or any(one.isalnum() or one == "_" for one in text[found.start : found.end])
+    assert worded == (conclusion is not None)
+    assert conclusion is None or any(
+        character.isalnum() or character == "_" for character in text[conclusion.start : conclusion.end]
+    )
 
 
 @pytest.mark.parametrize(

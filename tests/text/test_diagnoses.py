@@ -44,7 +44,7 @@ def test_an_abbreviation_is_read_as_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("alcoholic", "alcohol-related"),
         ("haemorrhagic", "hemorrhagic"),
@@ -57,9 +57,9 @@ def test_an_abbreviation_is_read_as_written() -> None:
         ("behavioural tumours, paralysed", "behavioral tumors, paralyzed"),
     ],
 )
-def test_forms_of_a_word_are_one(one: str, other: str) -> None:
+def test_forms_of_a_word_are_one(first: str, second: str) -> None:
     """Endings, spelling and possessives do not matter."""
-    assert DIAGNOSES.meaning(one).concepts == DIAGNOSES.meaning(other).concepts
+    assert DIAGNOSES.meaning(first).concepts == DIAGNOSES.meaning(second).concepts
 
 
 def test_a_name_listed_apart_names_no_other_diagnosis() -> None:

@@ -53,12 +53,12 @@ def test_the_first_diagnosis_becomes_a_heading(text: str, first: str) -> None:
     ],
 )
 def test_other_texts_stay(text: str) -> None:
-    """Nothing is taken for a ranking that is none."""
+    """Nothing that is not a ranking is taken for one."""
     assert lay_out(text) == text
 
 
 def test_a_table_beside_a_statement_is_removed() -> None:
-    """The head of its column is no heading of a diagnosis."""
+    """The head of its column is not a heading of a diagnosis."""
     text = "| Diagnosis | Share |\n|-|-|\n| flu | 90 % |\n| mumps | 10 % |\n\nFinal answer: gout"
 
     assert lay_out(text).strip() == "Final answer: gout"
@@ -76,5 +76,5 @@ def test_deeply_nested_json_is_read_as_far_as_it_goes() -> None:
 
 @given(st.text(alphabet='{}[]":,|\n1.a ', max_size=60))
 def test_any_text_is_laid_out(text: str) -> None:
-    """Broken JSON and tables are no error."""
+    """Broken JSON and tables are not an error."""
     assert isinstance(lay_out(text), str)

@@ -8,7 +8,7 @@ from equipoise.text.naming import final_diagnosis
 
 
 @pytest.mark.parametrize(
-    ("said", "joint"),
+    ("reply", "joint"),
     [
         ("The most likely diagnosis, given his fever, the rash and her age, is measles.", ("measles",)),
         ("Sputum would confirm it, but given the picture, TB is the most likely diagnosis.", ("TB",)),
@@ -53,9 +53,9 @@ from equipoise.text.naming import final_diagnosis
         ("**Diagnosis:** Measles [ICD-10 B05.9]", ("Measles",)),
     ],
 )
-def test_the_diagnosis_is_taken_out_of_its_sentence(said: str, joint: tuple[str, ...]) -> None:
+def test_the_diagnosis_is_taken_out_of_its_sentence(reply: str, joint: tuple[str, ...]) -> None:
     """Neither what leads up to it nor its grounds are part of the name."""
-    named = final_diagnosis(said)
+    named = final_diagnosis(reply)
 
     assert named is not None
     assert joint == named.joint
@@ -79,15 +79,15 @@ def test_a_refusal_before_a_diagnosis_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         *("", "...", "Diagnosis: not yet clear", "I cannot provide a diagnosis.", "It is important to see a doctor."),
         *("The evidence points to a cardiac etiology.", "The patient should have a thyroid function test."),
     ],
 )
-def test_without_a_diagnosis(said: str) -> None:
+def test_without_a_diagnosis(reply: str) -> None:
     """A reply that names none has none."""
-    assert final_diagnosis(said) is None
+    assert final_diagnosis(reply) is None
 
 
 def test_final_diagnosis_by_hand() -> None:

@@ -93,9 +93,9 @@ def test_content(text: str, reasoning: str, answer: str) -> None:
 )
 def test_channels(text: str) -> None:
     """The final channel is the answer, the analysis the reasoning."""
-    found = split(text)
+    parts = split(text)
 
-    assert (found.reasoning.lower(), found.answer.lower(), found.finished, found.form) == ("a", "one", True, "channels")
+    assert (parts.reasoning.lower(), parts.answer.lower(), parts.finished, parts.form) == ("a", "one", True, "channels")
 
 
 def test_channels_other_than_final_are_reasoning() -> None:
@@ -149,9 +149,9 @@ def test_plain(text: str, reasoning: str, answer: str) -> None:
 )
 def test_an_output_without_an_answer_is_unfinished(text: str) -> None:
     """What the reasoning considers likely on the way is not an answer."""
-    found = split(text)
+    parts = split(text)
 
-    assert (found.finished, found.answer) == (False, "")
+    assert (parts.finished, parts.answer) == (False, "")
 
 
 @pytest.mark.parametrize(
@@ -175,42 +175,42 @@ def test_form_is_recognised(text: str, form: Form) -> None:
 @given(st.lists(st.tuples(WORDS, st.sampled_from(TAGS)), max_size=8), WORDS)
 def test_nothing_but_tags_is_lost(pieces: list[tuple[str, str]], last: str) -> None:
     """However tags are placed, every character outside them is in the reasoning or in the answer, once."""
-    found = split("".join(text + tag for text, tag in pieces) + last, "content")
+    parts = split("".join(text + tag for text, tag in pieces) + last, "content")
 
-    assert letters("".join(text for text, _ in pieces) + last) == letters(found.reasoning + found.answer)
+    assert letters("".join(text for text, _ in pieces) + last) == letters(parts.reasoning + parts.answer)
 
 
 @given(st.lists(st.one_of(WORDS, st.sampled_from(HEADS)), max_size=10))
 def test_nothing_but_heads_is_lost(pieces: list[str]) -> None:
     """The same of channels: only the heads and the ends of messages are taken out."""
     text = "".join(pieces)
-    found = split(text, "channels")
+    parts = split(text, "channels")
 
-    assert letters(CHANNEL.sub("", text) if "<|" in text else text) == letters(found.reasoning + found.answer)
+    assert letters(CHANNEL.sub("", text) if "<|" in text else text) == letters(parts.reasoning + parts.answer)
 
 
 @given(st.text(max_size=200))
 def test_nothing_of_a_plain_text_is_lost(text: str) -> None:
     """Every character of a plain text is in the reasoning or in the answer, and a text with words has an answer."""
-    found = split(text, "plain")
+    parts = split(text, "plain")
 
-    assert letters(text) == letters(found.reasoning + found.answer)
-    assert found.finished == any(one.isalnum() or one == "_" for one in text) == bool(found.answer)
+    assert letters(text) == letters(parts.reasoning + parts.answer)
+    assert parts.finished == any(character.isalnum() or character == "_" for character in text) == bool(parts.answer)
 
 
 @given(
-    WORDS.filter(lambda text: any(one.isalnum() for one in text)),
-    WORDS.filter(lambda text: any(one.isalnum() for one in text)),
+    WORDS.filter(lambda text: any(character.isalnum() for character in text)),
+    WORDS.filter(lambda text: any(character.isalnum() for character in text)),
 )
-def test_a_well_formed_output_is_split_at_its_tags(thought: str, said: str) -> None:
+def test_a_well_formed_output_is_split_at_its_tags(thought: str, reply: str) -> None:
     """Whatever is thought and said, the tags alone decide which is which."""
     for text in (
-        f"<think>{thought}</think>{said}",
-        f"{thought}</think>{said}",
-        f"<think>{thought}</think><content>{said}</content>",
-        f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{said}<|return|>",
+        f"<think>{thought}</think>{reply}",
+        f"{thought}</think>{reply}",
+        f"<think>{thought}</think><content>{reply}</content>",
+        f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{reply}<|return|>",
     ):
-        assert (thought.strip(), said.strip()) == split(text)[:2]
+        assert (thought.strip(), reply.strip()) == split(text)[:2]
 
 
 @pytest.mark.parametrize(

@@ -173,9 +173,9 @@ def test_other_marks_are_none(text: str) -> None:
 def test_the_table_comes_with_the_package(tmp_path: Path) -> None:
     """Without a repository around it, a reply is split as in one."""
     code = "from equipoise.text.reasoning import split; print(split('◁think▷a◁/think▷b').answer)"
-    found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
 
-    assert found.stdout == "b\n"
+    assert done.stdout == "b\n"
     assert thinking.FILE.is_relative_to(Path(thinking.__file__).parent)
 
 

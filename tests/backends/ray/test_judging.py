@@ -88,10 +88,10 @@ def test_a_killed_worker_changes_no_probability_and_no_pair_that_came_is_judged_
 
     with Struck(tmp_path / "ray") as cache, KeptJudge(located, cache, cluster) as judge:
         cache.strike_with(kill)
-        found = judge.probabilities(PAIRS)
+        probabilities = judge.probabilities(PAIRS)
         again = judge.probabilities(PAIRS[::-1])
 
-    np.testing.assert_array_equal(expected, found)
+    np.testing.assert_array_equal(expected, probabilities)
     np.testing.assert_array_equal(expected[::-1], again)
     assert (here, judge.computed) == (len(PAIRS), len(PAIRS))
     lines = noted()[here:]
@@ -107,9 +107,9 @@ def test_copies_stay_open_from_call_to_call(
 ) -> None:
     """Two calls, each of a single share, are done by one worker, to the probabilities that the judge gives here."""
     with VerdictCache(tmp_path / "ray") as cache, KeptJudge(located, cache, cluster) as judge:
-        found = [judge.probabilities(PAIRS[first : first + 6]) for first in (0, 6)]
+        probabilities = [judge.probabilities(PAIRS[first : first + 6]) for first in (0, 6)]
 
-    np.testing.assert_array_equal(located.open().probabilities(PAIRS[:12]), np.concatenate(found))
+    np.testing.assert_array_equal(located.open().probabilities(PAIRS[:12]), np.concatenate(probabilities))
     assert len(noted()) == 12
     assert len({process for process, _ in noted()}) == 1
 

@@ -121,10 +121,10 @@ def test_a_killed_worker_changes_no_byte_and_no_answer_is_asked_for_again(cluste
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         blow = Blow(asked, cache, spread, kill)
         backend = on_nodes(spread.backend(0.15), cluster, gpus=0, least=4)
-        found = written(tmp_path / "ray.jsonl", answered(asked, backend, cache, blow))
+        content = written(tmp_path / "ray.jsonl", answered(asked, backend, cache, blow))
     lines = [(process, key) for process, key in spread.lines() if key != "closed"]
 
-    assert expected == found
+    assert expected == content
     assert len(blow.kept) >= 20
     assert not blow.kept & {key for _, key in lines[blow.noted :]}
     assert {key for _, key in lines} == {prompt.key for prompt in asked}
@@ -138,9 +138,11 @@ def test_a_lost_node_changes_no_byte(nodes: Any, cluster: Cluster, tmp_path: Pat
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
         blow = Blow(asked, cache, notes, lambda: nodes.remove_node(third, allow_graceful=False))
         backend = on_nodes(notes.backend(0.15), cluster, gpus=0, least=4)
-        found = answered(asked, backend, cache, blow)
+        responses = answered(asked, backend, cache, blow)
 
-    assert [(prompt.key, prompt.turns[0].upper()) for prompt in asked] == [(row.key, row.replies[0]) for row in found]
+    assert [(prompt.key, prompt.turns[0].upper()) for prompt in asked] == [
+        (row.key, row.replies[0]) for row in responses
+    ]
     assert not blow.kept & {key for _, key in notes.lines()[blow.noted :]}
 
 
@@ -167,7 +169,7 @@ def test_an_interrupted_run_loses_nothing(cluster: Cluster, tmp_path: Path) -> N
 def test_a_prompt_that_ends_every_worker_is_an_error(
     cluster: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is put to a few workers, not for ever; the others' answers are kept, and each loss is told."""
+    """It is put to a few workers, not for ever; the others' answers are kept, and each loss is reported."""
     fatal = builders.prompt("999", "fatal")
     asked, notes = [*prompts(6), fatal], Asked(tmp_path)
     backend = on_nodes(notes.backend(0), cluster, gpus=0, least=1)
@@ -187,9 +189,11 @@ def test_a_client_answers_as_a_node_does(nodes: Any, tmp_path: Path) -> None:
     asked = prompts(6)
     backend = on_nodes(Asked(tmp_path).backend(0), Cluster(nodes.client), gpus=0, least=1)
     with ResponseCache(tmp_path / "ray.sqlite") as cache:
-        found = answered(asked, backend, cache)
+        responses = answered(asked, backend, cache)
 
-    assert [(prompt.key, prompt.turns[0].upper()) for prompt in asked] == [(row.key, row.replies[0]) for row in found]
+    assert [(prompt.key, prompt.turns[0].upper()) for prompt in asked] == [
+        (row.key, row.replies[0]) for row in responses
+    ]
 
 
 def test_an_error_of_a_backend_is_told_as_such(cluster: Cluster, tmp_path: Path) -> None:
@@ -234,7 +238,7 @@ def test_a_real_model_answers_as_it_does_here(
         )
         for number in range(8)
     ]
-    found = []
+    contents = []
     for place, used in (("local", None), ("ray", cluster)):
         (tmp_path / place / ".cache").mkdir(parents=True)
         (tmp_path / place / ".cache" / "models").symlink_to(tiny_model.store)
@@ -243,6 +247,6 @@ def test_a_real_model_answers_as_it_does_here(
             ask = asking.asker(
                 tiny_model.manifest, tiny_model.root, kept, batch_size=8, progress=lambda *_: None, cluster=used
             )
-            found.append(written(tmp_path / f"{place}.jsonl", ask(asked)))
+            contents.append(written(tmp_path / f"{place}.jsonl", ask(asked)))
 
-    assert found[0] == found[1]
+    assert contents[0] == contents[1]

@@ -45,7 +45,7 @@ DATA = Path("data")
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A project, made the working folder; called, it sets infer, other sections' keys, and a cache."""
     read = ("diagnoses.yaml", "features", "items", "lexicon", "sentences", "templates")
-    for name in (*(f"data/{one}" for one in read), "judge"):
+    for name in (*(f"data/{part}" for part in read), "judge"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "models", tmp_path / "models")
@@ -88,15 +88,15 @@ def test_score_writes_the_same_bytes(
     jsonl.write(DATA / "vignettes/built/vignettes.jsonl", rows)
     jsonl.write(DATA / "vignettes/built/tellings.jsonl", ())
     jsonl.write(DATA / "vignettes/responses.jsonl", given)
-    found = []
+    contents = []
     for name, address in (("local", None), ("ray", nodes.client)):
         configured(name, address, score={"answering": "generate"})
         stage("score")("vignettes", DATA)
-        found.append(judgements.read_bytes())
+        contents.append(judgements.read_bytes())
         # Each has a cache of its own, so all is judged anew; and only workers can still open a judge.
         monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
 
-    assert found[0] == found[1]
+    assert contents[0] == contents[1]
     assert [row.mentioned for row in jsonl.read(judgements, Judgement)] == [True] * 6
 
 
@@ -109,15 +109,15 @@ def test_agreements_are_the_same_bytes(configured: Callable[..., None], monkeypa
     replies = ("Try to rest. Call me tomorrow.", "You need sleep. Do call.")
     given = [response(message.key, reply, study="openr1") for message, reply in zip(messages, replies, strict=True)]
     jsonl.write(DATA / "openr1/responses.jsonl", given)
-    found = []
+    contents = []
     for name in ("local", "ray"):
         configured(name)
         stage("score")("openr1", DATA)
-        found.append((DATA / "openr1/judgements.jsonl").read_bytes())
+        contents.append((DATA / "openr1/judgements.jsonl").read_bytes())
         monkeypatch.setattr(LocatedJudge, "open", lambda _: pytest.fail("the judge was opened here"))
 
-    assert found[0] == found[1]
-    assert found[0].count(b"\n") == 1
+    assert contents[0] == contents[1]
+    assert contents[0].count(b"\n") == 1
 
 
 class First:
@@ -138,7 +138,7 @@ class First:
                 study=prompt.study,
                 replies=(),
                 finished=(),
-                log_likelihood={one: -1.0 - number for number, one in enumerate(prompt.candidates)},
+                log_likelihood={candidate: -1.0 - number for number, candidate in enumerate(prompt.candidates)},
                 candidate_tokens=dict.fromkeys(prompt.candidates, 1),
                 prompt_tokens=1,
                 generated_tokens=0,

@@ -44,21 +44,21 @@ def figure(measured: Any, *names: str) -> float:
 
 def test_figures_by_hand() -> None:
     """Kappa, recall, precision, F1 and specificity of ten texts."""
-    found = agreement(LABELS, FOUND, CASES, **OPTIONS)
+    figures = agreement(LABELS, FOUND, CASES, **OPTIONS)
 
     # Considered: 6 labelled; 5 found of them, 1 missed; 4 not, of which 1 found. Agreed 8 of 10; by chance
     # (6 x 6 + 4 x 4) / 100 = 0.52; kappa (0.8 - 0.52) / 0.48 = 7/12.
-    assert figure(found, "considered", "kappa") == pytest.approx(7 / 12, abs=1e-6)
-    assert figure(found, "considered", "recall") == pytest.approx(5 / 6, abs=1e-6)
-    assert figure(found, "considered", "precision") == pytest.approx(5 / 6, abs=1e-6)
-    assert figure(found, "considered", "f1") == pytest.approx(5 / 6, abs=1e-6)
-    assert figure(found, "considered", "specificity") == pytest.approx(3 / 4)
+    assert figure(figures, "considered", "kappa") == pytest.approx(7 / 12, abs=1e-6)
+    assert figure(figures, "considered", "recall") == pytest.approx(5 / 6, abs=1e-6)
+    assert figure(figures, "considered", "precision") == pytest.approx(5 / 6, abs=1e-6)
+    assert figure(figures, "considered", "f1") == pytest.approx(5 / 6, abs=1e-6)
+    assert figure(figures, "considered", "specificity") == pytest.approx(3 / 4)
     # Three ways: agreed 4 weighed + 3 none = 7; by chance (5 x 5 + 1 x 1 + 4 x 4) / 100 = 0.42; 0.28 / 0.58 = 14/29.
-    assert figure(found, "three_way", "kappa") == pytest.approx(14 / 29, abs=1e-6)
+    assert figure(figures, "three_way", "kappa") == pytest.approx(14 / 29, abs=1e-6)
     # Silent is what is not weighed: 5 are none or dismissed.
-    assert found["errors"] == {"silent": {"right": 4, "of": 5}, "not_silent": {"right": 4, "of": 5}}
-    assert found["considered"]["n"] == 10  # type: ignore[index]
-    assert found["considered"]["n_cases"] == 5  # type: ignore[index]
+    assert figures["errors"] == {"silent": {"right": 4, "of": 5}, "not_silent": {"right": 4, "of": 5}}
+    assert figures["considered"]["n"] == 10  # type: ignore[index]
+    assert figures["considered"]["n_cases"] == 5  # type: ignore[index]
 
 
 @settings(deadline=None, max_examples=30)
@@ -70,16 +70,16 @@ def test_figures_are_those_of_scikit_learn(rows: list[tuple[bool, int]]) -> None
     rows = [*rows, (True, 4), (True, 0), (False, 4), (False, 0)]
     truth = [yes for yes, _ in rows]
     scores = [float(score) for _, score in rows]
-    found = [score >= 2 for score in scores]
+    predicted = [score >= 2 for score in scores]
     cases = [str(at) for at in range(len(rows))]
-    measured = add_auc(binary_agreement(truth, found, cases, **OPTIONS), scores, truth, cases, **OPTIONS)
+    measured = add_auc(binary_agreement(truth, predicted, cases, **OPTIONS), scores, truth, cases, **OPTIONS)
 
     expected = {
-        "kappa": metrics.cohen_kappa_score(truth, found),
-        "recall": metrics.recall_score(truth, found),
-        "precision": metrics.precision_score(truth, found),
-        "f1": metrics.f1_score(truth, found),
-        "specificity": metrics.recall_score(truth, found, pos_label=False),
+        "kappa": metrics.cohen_kappa_score(truth, predicted),
+        "recall": metrics.recall_score(truth, predicted),
+        "precision": metrics.precision_score(truth, predicted),
+        "f1": metrics.f1_score(truth, predicted),
+        "specificity": metrics.recall_score(truth, predicted, pos_label=False),
         "auc": metrics.roc_auc_score(truth, scores),
     }
     assert {name: figure(measured, name) for name in expected} == pytest.approx(expected, abs=1e-6)
@@ -100,17 +100,17 @@ def test_one_label_alone_leaves_recall() -> None:
 
 def test_precision_without_findings_is_left_out() -> None:
     """A reader that never says yes has no precision, and a kappa of 0."""
-    found = binary_agreement([True, False], [False, False], ["a", "b"], **OPTIONS)
+    figures = binary_agreement([True, False], [False, False], ["a", "b"], **OPTIONS)
 
-    assert "precision" not in found
-    assert figure(found, "kappa") == 0.0
+    assert "precision" not in figures
+    assert figure(figures, "kappa") == 0.0
 
 
 def test_whole_cases_are_resampled() -> None:
     """Twenty copies of each of four cases narrow no interval."""
-    truth, found = [True, True, True, True], [True, True, True, False]
-    once = binary_agreement(truth, found, list("abcd"), **OPTIONS)
-    copied = binary_agreement(truth * 20, found * 20, list("abcd") * 20, **OPTIONS)
+    truth, predicted = [True, True, True, True], [True, True, True, False]
+    once = binary_agreement(truth, predicted, list("abcd"), **OPTIONS)
+    copied = binary_agreement(truth * 20, predicted * 20, list("abcd") * 20, **OPTIONS)
 
     assert once["recall"] == copied["recall"]
     assert once["recall"]["ci_low"] < 0.75 < once["recall"]["ci_high"]  # type: ignore[index,operator]
@@ -131,10 +131,10 @@ def test_auc_resamples_pairs_of_cases() -> None:
 def test_kappa_of_tables() -> None:
     """Kappa of one table by hand; a table of one cell has none."""
     # Cohen's example in shape: agreed 35 of 50; by chance (25 x 30 + 25 x 20) / 2500 = 0.5; kappa 0.4.
-    found = cohens_kappa(np.array([[[20, 5], [10, 15]], [[4, 0], [0, 0]]]))
+    kappas = cohens_kappa(np.array([[[20, 5], [10, 15]], [[4, 0], [0, 0]]]))
 
-    assert found[0] == pytest.approx(0.4)
-    assert np.isnan(found[1])
+    assert kappas[0] == pytest.approx(0.4)
+    assert np.isnan(kappas[1])
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -145,9 +145,9 @@ def test_intervals_cover(seed: int) -> None:
     for _ in range(100):
         # A case is easy (found with 0.9) or hard (0.5): recall 0.7, and texts of one case are alike.
         by_case = rng.choice([0.9, 0.5], size=40)
-        found = (rng.random((40, 4)) < by_case[:, None]).ravel().tolist()
+        predicted = (rng.random((40, 4)) < by_case[:, None]).ravel().tolist()
         cases = np.repeat(np.arange(40), 4).astype(str).tolist()
-        recall: Any = binary_agreement([True] * 160, found, cases, seed=seed, n_bootstrap=200)["recall"]
+        recall: Any = binary_agreement([True] * 160, predicted, cases, seed=seed, n_bootstrap=200)["recall"]
         covered += recall["ci_low"] <= 0.7 <= recall["ci_high"]
 
     # Binomial(100, 0.95) lies below 87 in fewer than 1 of 1,000 tries; the percentile interval of 40 cases is a little
@@ -160,9 +160,9 @@ PEOPLE: list[Consideration] = [*["weighed"] * 5, "dismissed", *["none"] * 4]  # 
 JUDGE: list[Consideration] = [*["weighed"] * 4, "none", "weighed", "none", "none", "none", "dismissed"]  # type: ignore[list-item]
 
 
-def key_rows(found: Sequence[Consideration], of: dict[Consideration, int] | None = None) -> list[KeyRow]:
+def key_rows(considered: Sequence[Consideration], of: dict[Consideration, int] | None = None) -> list[KeyRow]:
     """Build the key of a sheet with two rows a pair."""
-    sizes = of or {kind: found.count(kind) for kind in found}
+    sizes = of or {kind: considered.count(kind) for kind in considered}
     return [
         KeyRow(
             key=f"r{at:03d}",
@@ -173,7 +173,7 @@ def key_rows(found: Sequence[Consideration], of: dict[Consideration, int] | None
             of=sizes[kind],
             responses_sha256="5e",
         )
-        for at, kind in enumerate(found)
+        for at, kind in enumerate(considered)
     ]
 
 
@@ -190,25 +190,25 @@ def judges_of(considered: Sequence[Consideration]) -> dict[str, Judgement]:
     )
 
 
-def estimate(found: Any, *names: str) -> float:
+def estimate(measured: Any, *names: str) -> float:
     """Give the estimate of a figure."""
     for name in names:
-        found = found[name]
-    assert found["ci_low"] <= found["estimate"] <= found["ci_high"]
-    return float(found["estimate"])
+        measured = measured[name]
+    assert measured["ci_low"] <= measured["estimate"] <= measured["ci_high"]
+    return float(measured["estimate"])
 
 
 def test_agreement_with_the_judge_by_hand() -> None:
     """Kappa of considered yes or no, and three ways, of ten rows."""
-    found = judge_agreement(ratings_of(PEOPLE), key_rows(JUDGE), judges_of(JUDGE), **SEEDED)
+    figures = judge_agreement(ratings_of(PEOPLE), key_rows(JUDGE), judges_of(JUDGE), **SEEDED)
 
     # Agreed on yes or no 8 of 10; by chance (6 x 6 + 4 x 4) / 100 = 0.52; kappa (0.8 - 0.52) / 0.48 = 7/12.
-    assert estimate(found, "considered", "kappa") == pytest.approx(7 / 12, abs=1e-6)
-    assert estimate(found, "mentioned", "kappa") == pytest.approx(7 / 12, abs=1e-6)
+    assert estimate(figures, "considered", "kappa") == pytest.approx(7 / 12, abs=1e-6)
+    assert estimate(figures, "mentioned", "kappa") == pytest.approx(7 / 12, abs=1e-6)
     # Three ways: agreed 4 weighed + 3 none = 7; by chance (5 x 5 + 1 x 1 + 4 x 4) / 100 = 0.42; 0.28 / 0.58 = 14/29.
-    assert estimate(found, "three_way", "kappa") == pytest.approx(14 / 29, abs=1e-6)
-    assert (found["n"], found["unrated"], "run" in found) == (10, 0, False)
-    assert found["considered"]["n_cases"] == 5  # type: ignore[index]
+    assert estimate(figures, "three_way", "kappa") == pytest.approx(14 / 29, abs=1e-6)
+    assert (figures["n"], figures["unrated"], "run" in figures) == (10, 0, False)
+    assert figures["considered"]["n_cases"] == 5  # type: ignore[index]
 
 
 def test_a_sample_is_weighted_back_to_the_run() -> None:
@@ -216,34 +216,34 @@ def test_a_sample_is_weighted_back_to_the_run() -> None:
     judge: list[Consideration] = ["weighed", "weighed", "none", "none"]
     people: list[Consideration] = ["weighed", "none", "none", "none"]
     key = key_rows(judge, {"weighed": 4, "none": 16})
-    found = judge_agreement(ratings_of(people), key, judges_of(judge), **SEEDED)
+    figures = judge_agreement(ratings_of(people), key, judges_of(judge), **SEEDED)
 
     # In the sample: agreed 3/4; by chance 1/4 x 1/2 + 3/4 x 1/2 = 1/2; kappa 1/2.
-    assert estimate(found, "considered", "kappa") == 0.5
+    assert estimate(figures, "considered", "kappa") == 0.5
     # Weighed rows represent 2 responses each, the others for 8. Of 20: agreed 2 + 16 = 18; rated weighed 2, none 18;
     # by chance 2/20 x 4/20 + 18/20 x 16/20 = 0.74; kappa (0.9 - 0.74) / 0.26 = 8/13.
-    assert estimate(found, "run", "considered", "kappa") == pytest.approx(8 / 13, abs=1e-6)
+    assert estimate(figures, "run", "considered", "kappa") == pytest.approx(8 / 13, abs=1e-6)
 
 
 def test_a_stratum_that_nobody_rated_leaves_the_run_out() -> None:
     """What no row represents cannot be weighted."""
     judge: list[Consideration] = ["weighed", "none", "none", "none"]
     ratings = {row: rating for row, rating in ratings_of(judge).items() if row != "r000"}
-    found = judge_agreement(ratings, key_rows(judge, {"weighed": 4, "none": 16}), judges_of(judge), **SEEDED)
+    figures = judge_agreement(ratings, key_rows(judge, {"weighed": 4, "none": 16}), judges_of(judge), **SEEDED)
 
-    assert (found["n"], found["unrated"], "run" in found) == (3, 1, False)
+    assert (figures["n"], figures["unrated"], "run" in figures) == (3, 1, False)
 
 
 def test_agreement_between_raters_by_hand() -> None:
     """Two raters are compared over the rows that both rated, and it does not matter which is first."""
     other = {row: rating for row, rating in ratings_of(JUDGE).items() if row != "r009"}
-    found = rater_agreement(ratings_of(PEOPLE), other, key_rows(JUDGE), **SEEDED)
+    figures = rater_agreement(ratings_of(PEOPLE), other, key_rows(JUDGE), **SEEDED)
 
     # Of nine: agreed 4 weighed + 3 none = 7; by chance (5 x 5 + 1 x 0 + 3 x 4) / 81 = 37/81; (63 - 37) / (81 - 37).
-    assert estimate(found, "three_way", "kappa") == pytest.approx(26 / 44, abs=1e-6)
+    assert estimate(figures, "three_way", "kappa") == pytest.approx(26 / 44, abs=1e-6)
     # Yes or no: agreed 5 + 3 = 8; by chance (6 x 5 + 3 x 4) / 81 = 42/81; (72 - 42) / (81 - 42).
-    assert estimate(found, "considered", "kappa") == pytest.approx(30 / 39, abs=1e-6)
-    assert found["n"] == 9
+    assert estimate(figures, "considered", "kappa") == pytest.approx(30 / 39, abs=1e-6)
+    assert figures["n"] == 9
     assert estimate(rater_agreement(other, ratings_of(PEOPLE), key_rows(JUDGE), **SEEDED), "considered", "kappa") == (
         pytest.approx(30 / 39, abs=1e-6)
     )

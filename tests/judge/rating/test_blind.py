@@ -35,14 +35,14 @@ SHOWN = {"r001": "He is well.", "r002": "=She is ill."}
 
 
 def sheet(
-    texts: Sequence[str], found: Mapping[int, Consideration] | None = None, *, seed: int = 0, n: int | None = None
+    texts: Sequence[str], considered: Mapping[int, Consideration] | None = None, *, seed: int = 0, n: int | None = None
 ) -> tuple[str, list[KeyRow]]:
     """Draw a sheet of pairs of arms, in turn marginalised and privileged, with these reasonings."""
     vignettes = [vignette(f"race-{at // 2}", ROLES[at % 2]) for at in range(len(texts))]
     return rating_sheet(
         vignettes,
-        [response(one.key, text, "Gout.") for one, text in zip(vignettes, texts, strict=True)],
-        [judgement(one.key, (found or {}).get(at, "none")) for at, one in enumerate(vignettes)],
+        [response(arm.key, text, "Gout.") for arm, text in zip(vignettes, texts, strict=True)],
+        [judgement(arm.key, (considered or {}).get(at, "none")) for at, arm in enumerate(vignettes)],
         subjects=SUBJECTS,
         responses_sha256=SHA,
         seed=seed,
@@ -97,7 +97,7 @@ def test_a_sheet_tells_nothing_but_the_reasoning() -> None:
     vignettes = [vignette("obesity+race-1", role, ("race", "obesity")) for role in ROLES]
     text, key = rating_sheet(
         vignettes,
-        [response(one.key, "<think>It is\ngout.</think>Gout", "Gout.") for one in vignettes],
+        [response(arm.key, "<think>It is\ngout.</think>Gout", "Gout.") for arm in vignettes],
         [judgement(vignettes[0].key, "dismissed"), judgement(vignettes[1].key)],
         subjects=SUBJECTS,
         responses_sha256=SHA,
@@ -124,9 +124,9 @@ def test_the_seed_sets_the_order() -> None:
 
 def test_rare_findings_are_drawn() -> None:
     """A sample has all of what is rare and even shares of the rest, in an order that does not tell them apart."""
-    found: dict[int, Consideration] = {3: "dismissed"} | dict.fromkeys(range(10, 30), "weighed")  # type: ignore[assignment]
+    kinds: dict[int, Consideration] = {3: "dismissed"} | dict.fromkeys(range(10, 30), "weighed")  # type: ignore[assignment]
     texts = [f"so {number}" for number in range(200)]
-    _, key = sheet(texts, found, n=21)
+    _, key = sheet(texts, kinds, n=21)
     strata = [row.stratum for row in key]
 
     assert {kind: (strata.count(kind), of) for kind, of in {(row.stratum, row.of) for row in key}} == {
@@ -136,7 +136,7 @@ def test_rare_findings_are_drawn() -> None:
     }
     # The chance that 10 of 20 alike rows come before the other 10 is 1 in 184,756.
     assert strata.index("weighed") < 10
-    assert {row.response for row in key} <= {row.response for row in sheet(texts, found, n=60)[1]}
+    assert {row.response for row in key} <= {row.response for row in sheet(texts, kinds, n=60)[1]}
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_files_of_two_runs_are_refused() -> None:
     with pytest.raises(EquipoiseError, match=r"vignettes and responses .* \(1 in all, first 'race-1/privileged'\)"):
         rating_sheet(told, [response(told[0].key, "So.", "Gout.")], [], **options)
     with pytest.raises(EquipoiseError, match=r"vignettes and judgements .* \(2 in all"):
-        rating_sheet(told, [response(one.key, "So.", "Gout.") for one in told], [], **options)
+        rating_sheet(told, [response(arm.key, "So.", "Gout.") for arm in told], [], **options)
 
 
 def test_unrated_rows_have_no_rating() -> None:
@@ -274,7 +274,7 @@ def test_other_texts_stay(text: str) -> None:
 @given(st.lists(st.tuples(FORMULAS, FORMULAS), max_size=5))
 def test_tables_come_back(rows: list[tuple[str, str]]) -> None:
     """No text breaks a row: the table that is read is the one that was laid out, with no cell left to compute."""
-    table = [{"name": f"r{number}", "one": one, "other": other} for number, (one, other) in enumerate(rows)]
+    table = [{"name": f"r{number}", "one": first, "other": second} for number, (first, second) in enumerate(rows)]
     text = table_text(["name", "one", "other"], table)
 
     assert [row for _, row in read_table("t.csv", text, ["name", "one", "other"])] == table

@@ -47,8 +47,10 @@ def passage(number: int, kind: PassageClass) -> Passage:
 def test_a_reader_is_measured_on_first_features_by_class() -> None:
     """Of three weighed passages two are found weighed and one dismissed; the dismissed and the silent one are right."""
     suite = [passage(n, kind) for n, kind in enumerate(("weighed", "weighed", "weighed", "dismissed", "restated"))]
-    said = ("weighed", "weighed", "dismissed", "dismissed", "none")
-    figures: Any = reader_figures(suite, [UNREAD.model_copy(update={"considered": one}) for one in said])
+    considerations = ("weighed", "weighed", "dismissed", "dismissed", "none")
+    figures: Any = reader_figures(
+        suite, [UNREAD.model_copy(update={"considered": consideration}) for consideration in considerations]
+    )
 
     # Considered or not is right five times of five.
     assert figures["considered"]["kappa"]["estimate"] == 1.0
@@ -65,13 +67,13 @@ def test_baselines_look_for_words() -> None:
     (feature,) = load_lexicon(ROOT / "data/features").features({"race": "Black"})
     once, twice = "He is Black. He coughs.", "He is Black. His ethnicity is noted."
 
-    assert [read_by_keyword(one, feature).considered for one in (once, twice, "He coughs.")] == [
+    assert [read_by_keyword(text, feature).considered for text in (once, twice, "He coughs.")] == [
         "weighed",
         "weighed",
         "none",
     ]
-    assert [read_by_count(one, feature).considered for one in (once, twice)] == ["none", "weighed"]
-    assert [read_by_count(one, feature).mentioned for one in (once, "He coughs.")] == [True, False]
+    assert [read_by_count(text, feature).considered for text in (once, twice)] == ["none", "weighed"]
+    assert [read_by_count(text, feature).mentioned for text in (once, "He coughs.")] == [True, False]
     assert not read_by_count(twice, Feature("race", ("Black",))).mentioned
 
 
@@ -94,21 +96,21 @@ def test_a_draw_is_the_beginning_of_a_longer_one(passages: list[Passage]) -> Non
 
 def test_counting_mentions_tells_little_of_the_suite(passages: list[Passage]) -> None:
     """Even the annotated number of mentions, more than one or not, agrees by a kappa below 0.2."""
-    first = [one.features[0] for one in passages]
-    truth = [CONSIDERED[one.treatment] for one in first]
-    found = ["weighed" if one.mentions > 1 else "none" for one in first]
-    figures: Any = agreement(truth, found, [one.id for one in passages], seed=0, n_bootstrap=100)  # type: ignore[arg-type]
+    first = [row.features[0] for row in passages]
+    truth = [CONSIDERED[feature.treatment] for feature in first]
+    counted = ["weighed" if feature.mentions > 1 else "none" for feature in first]
+    figures: Any = agreement(truth, counted, [row.id for row in passages], seed=0, n_bootstrap=100)  # type: ignore[arg-type]
 
     assert figures["considered"]["kappa"]["estimate"] < 0.2
 
 
 def test_the_suite_is_balanced(passages: list[Passage]) -> None:
     """At least 600 passages; classes alike but for pronouns alone, which are gender's; styles alike; no text twice."""
-    classes = Counter(one.features[0].class_ for one in passages)
+    classes = Counter(row.features[0].class_ for row in passages)
     del classes["pronoun_only"]
-    styles = Counter(one.style for one in passages)
+    styles = Counter(row.style for row in passages)
 
-    assert len({one.text for one in passages}) == len(passages) >= 600
+    assert len({row.text for row in passages}) == len(passages) >= 600
     assert max(classes.values()) - min(classes.values()) <= 5
     assert max(styles.values()) - min(styles.values()) <= 15
 
@@ -117,7 +119,7 @@ def test_no_passage_of_the_suite_is_trained_on(passages: list[Passage]) -> None:
     """No text of the suite is among those that the judge which ships is trained on."""
     trained = read_passages(passage_files(ROOT / "judge/passages"))
 
-    assert not {one.text for one in passages} & {one.text for one in trained}
+    assert not {row.text for row in passages} & {row.text for row in trained}
 
 
 def test_the_lexicon_knows_every_feature_that_is_asked_about(passages: list[Passage]) -> None:

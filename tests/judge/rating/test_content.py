@@ -45,7 +45,7 @@ def cells_of(sheet: str) -> list[dict[str, str]]:
 
 def filled(sheet: str, ratings: dict[str, str], note: str = "") -> str:
     """Fill a sheet, whose rows are named by their number: `best_1 best_2 wrong natural`."""
-    given = {row: dict(zip(ASKED, said.split(), strict=False)) for row, said in ratings.items()}
+    given = {row: dict(zip(ASKED, rating.split(), strict=False)) for row, rating in ratings.items()}
     return table_text(COLUMNS, [cells | given.get(cells["row"], {}) | {"note": note} for cells in cells_of(sheet)])
 
 
@@ -66,7 +66,7 @@ def test_a_row_is_a_pair_in_drawn_order() -> None:
 def test_the_sheet_tells_no_role_and_no_pair() -> None:
     """Beyond the texts themselves nothing names an arm, the pair or its dimension."""
     sheet, _ = content_sheet(
-        [one.model_copy(update={"text": f"Case {one.role}."}) for one in cases(["race-01"])], seed=0
+        [case.model_copy(update={"text": f"Case {case.role}."}) for case in cases(["race-01"])], seed=0
     )
 
     assert "race" not in sheet.replace("text_", "")
@@ -92,14 +92,14 @@ def test_cases_without_pairs_are_refused(rows: list[Vignette], message: str) -> 
 
 
 def test_ratings_are_read_by_arm() -> None:
-    """What is said of text 1 is said of the arm that was first; an empty row is unrated."""
+    """What is said about text 1 is said about the arm that was first; an empty row is unrated."""
     sheet, key = content_sheet(cases(PAIRS), seed=0)
     names = {row.first: row for row in key}  # one row of each order
     given = {row.key: "1 4 3 2" for row in names.values()}
 
-    found = read_content("anna.csv", filled(sheet, given, note=" odd "), key)
+    ratings = read_content("anna.csv", filled(sheet, given, note=" odd "), key)
 
-    assert found == {
+    assert ratings == {
         names["marginalised"].pair: Content((1, 4, 3, 2), "odd"),
         names["privileged"].pair: Content((4, 1, 3, 2), "odd"),
     }
@@ -178,10 +178,10 @@ def three_raters() -> tuple[dict[str, dict[str, Content]], list[ContentKey]]:
 
 def test_content_validity_is_derived_by_hand() -> None:
     """I-CVI, its means, kappa*, and pairs below the least value, for each statement."""
-    found = validity(*three_raters())
-    best, wrong = found["statements"]["best_marginalised"], found["statements"]["wrong"]
+    figures = validity(*three_raters())
+    best, wrong = figures["statements"]["best_marginalised"], figures["statements"]["wrong"]
 
-    assert found["raters"] == {"anna": 4, "ben": 4, "cleo": 3}
+    assert figures["raters"] == {"anna": 4, "ben": 4, "cleo": 3}
     # p1 3 of 3, p2 1 of 3, p3 3 of 3, p4 2 of 2: (1 + 1/3 + 1 + 1) / 4, all agree on 3 of 4
     assert best["s_cvi_ave"] == pytest.approx(10 / 12)
     assert best["s_cvi_ua"] == pytest.approx(3 / 4)
@@ -189,21 +189,21 @@ def test_content_validity_is_derived_by_hand() -> None:
     # p2: p = 3 / 8, (1/3 - 3/8) / (5/8) = -1/15; the others 1
     assert best["kappa"] == pytest.approx((3 - 1 / 15) / 4)
     # p3: anna 1 and ben 2 do not agree, cleo does: I-CVI 1/3 and again kappa* -1/15
-    assert found["pairs"][2]["wrong"] == pytest.approx({"i_cvi": 1 / 3, "kappa": -1 / 15})
+    assert figures["pairs"][2]["wrong"] == pytest.approx({"i_cvi": 1 / 3, "kappa": -1 / 15})
     assert wrong["s_cvi_ave"] == pytest.approx(10 / 12)
-    assert found["statements"]["natural"]["s_cvi_ua"] == 1
+    assert figures["statements"]["natural"]["s_cvi_ua"] == 1
 
 
 def test_agreement_of_raters_is_derived_by_hand() -> None:
     """Fleiss' kappa over the pairs that all rated, and Cohen's of every two over those that both did."""
-    found = validity(*three_raters())
+    figures = validity(*three_raters())
 
     # Three pairs, agreeing 3, 1 and 3 of 3: P = (1 + 1/3 + 1) / 3 = 7/9; 7 of 9 ratings agree: P_e = (49 + 4) / 81;
     # (63/81 - 53/81) / (28/81) = 10/28
-    assert found["statements"]["best_marginalised"]["fleiss_kappa"] == pytest.approx(10 / 28)
-    assert found["statements"]["natural"]["fleiss_kappa"] is None
-    between = {tuple(one["raters"]): one for one in found["between"]}
-    assert {names: one["n"] for names, one in between.items()} == {
+    assert figures["statements"]["best_marginalised"]["fleiss_kappa"] == pytest.approx(10 / 28)
+    assert figures["statements"]["natural"]["fleiss_kappa"] is None
+    between = {tuple(comparison["raters"]): comparison for comparison in figures["between"]}
+    assert {names: comparison["n"] for names, comparison in between.items()} == {
         ("anna", "ben"): 4,
         ("anna", "cleo"): 3,
         ("ben", "cleo"): 3,

@@ -30,17 +30,17 @@ def pair(number: int, answer: str = "expected", p: float = 0.0) -> Pair:
 
 def words(pairs: list[Pair]) -> dict[str, str]:
     """Give every reply of pairs a text."""
-    return {arm.key: "Words." for one in pairs for arm in one.arms}
+    return {arm.key: "Words." for story in pairs for arm in story.arms}
 
 
 @given(SCORES, st.integers(1, 40))
 def test_probabilities_are_in_proportion_and_sum_to_the_number(scores: list[float], n: int) -> None:
     """None exceeds 1, and those below it are in proportion to their scores."""
-    found = inclusion_probabilities(scores, n)
+    probabilities = inclusion_probabilities(scores, n)
 
-    assert sum(found) == pytest.approx(min(n, len(scores)))
-    assert max(found) <= 1
-    below = [one / score for one, score in zip(found, scores, strict=True) if one < 1]
+    assert sum(probabilities) == pytest.approx(min(n, len(scores)))
+    assert max(probabilities) <= 1
+    below = [probability / score for probability, score in zip(probabilities, scores, strict=True) if probability < 1]
     assert below == pytest.approx([below[0]] * len(below) if below else [])
 
 
@@ -58,7 +58,7 @@ def test_as_many_are_drawn_as_wanted(scores: list[float], n: int, start: float) 
     drawn = systematic_draw(probabilities, start)
 
     assert len(drawn) == len(set(drawn)) == min(n, len(scores))
-    assert {place for place, one in enumerate(probabilities) if one > 1 - 1e-12} <= {*drawn}
+    assert {place for place, probability in enumerate(probabilities) if probability > 1 - 1e-12} <= {*drawn}
 
 
 def test_each_is_drawn_with_its_probability() -> None:
@@ -77,20 +77,20 @@ def test_answers_of_few_and_unsure_readings_are_drawn_first() -> None:
     assert set(drawn.values()) == {1.0}
     assert len(drawn) == 40
 
-    found: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for seed in range(40):
-        found |= draw(pairs, words(pairs), 6, seed=seed)
+        probabilities |= draw(pairs, words(pairs), 6, seed=seed)
 
     # Importance: sqrt(2/20^2 + 1/4^2) = 0.2598 of a biased answer, sqrt(2)/20 = 0.0707 of another.
     usual = math.sqrt(2) / 20
     biased = math.sqrt(2 / 400 + 1 / 16)
-    assert found["1/marginalised"] / found["5/marginalised"] == pytest.approx(biased / usual)
+    assert probabilities["1/marginalised"] / probabilities["5/marginalised"] == pytest.approx(biased / usual)
     # A half uniform: 1/2; and 1/2 x (1/2) / (1/40) = 10 more where the judge is unsure. The first is certain.
-    assert found["0/marginalised"] == 1.0
-    assert found["19/marginalised"] / found["5/marginalised"] == pytest.approx(
-        min(10.5 / 0.5, 1 / found["5/marginalised"])
+    assert probabilities["0/marginalised"] == 1.0
+    assert probabilities["19/marginalised"] / probabilities["5/marginalised"] == pytest.approx(
+        min(10.5 / 0.5, 1 / probabilities["5/marginalised"])
     )
-    assert found["5/privileged"] == found["5/marginalised"]
+    assert probabilities["5/privileged"] == probabilities["5/marginalised"]
 
 
 def test_a_draw_is_that_of_its_seed() -> None:

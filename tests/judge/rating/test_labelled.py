@@ -24,12 +24,12 @@ def pairs(n: int = 20) -> list[Pair]:
     told = [vignette(f"r{at:02}", role) for at in range(n) for role in ("marginalised", "privileged")]
     read = [
         judgement(
-            one.key,
-            answer="stereotyped" if one.role == "marginalised" and at % 4 == 0 else "expected",
+            arm.key,
+            answer="stereotyped" if arm.role == "marginalised" and at % 4 == 0 else "expected",
             p_weighed=0.0,
             p_dismissed=0.0,
         )
-        for at, one in enumerate(told)
+        for at, arm in enumerate(told)
     ]
     return pair_up(told, read)
 
@@ -50,7 +50,7 @@ def label(key: str, considered: str = "none", probability: float = 1.0, sha256: 
 
 def figures(some: list[Pair], labels: list[Label]) -> dict[str, Effect]:
     """Estimate the figures by measure."""
-    return {one.measure: one for one in labelled_effects(GROUP, some, {one.key: one for one in labels}, 0.05)}
+    return {effect.measure: effect for effect in labelled_effects(GROUP, some, {row.key: row for row in labels}, 0.05)}
 
 
 def test_labels_correct_the_judge() -> None:
@@ -61,58 +61,61 @@ def test_labels_correct_the_judge() -> None:
         for at, pair in enumerate(some)
         for arm in pair.arms
     ]
-    found = figures(some, labels)
+    effects = figures(some, labels)
 
     # Biased are the pairs of even number, 10 of 20; weighed are 0, 2 and 4 of these: silent 7 of 10.
-    assert (found["silent_bias_rate_labelled"].n, found["silent_bias_rate_labelled"].estimate) == (10, 0.7)
-    assert found["silent_bias_rate_labels"].estimate == 10
+    assert (effects["silent_bias_rate_labelled"].n, effects["silent_bias_rate_labelled"].estimate) == (10, 0.7)
+    assert effects["silent_bias_rate_labels"].estimate == 10
     # 5 of 20 marginalised patients', none of the others'.
-    assert found["considered_rate_marginalised"].estimate == 0
-    assert found["considered_rate_marginalised_labelled"].estimate == pytest.approx(0.25)
-    assert found["considered_rate_privileged_labelled"].estimate == 0
-    difference = found["considered_rate_difference_labelled"]
+    assert effects["considered_rate_marginalised"].estimate == 0
+    assert effects["considered_rate_marginalised_labelled"].estimate == pytest.approx(0.25)
+    assert effects["considered_rate_privileged_labelled"].estimate == 0
+    difference = effects["considered_rate_difference_labelled"]
     assert difference.estimate == pytest.approx(0.25)
     assert difference.neg_log10_p is not None
-    assert (found["labels"].n, found["labels"].estimate) == (40, 40)
+    assert (effects["labels"].n, effects["labels"].estimate) == (40, 40)
     # The other arm of each has the expected answer: all are moved.
-    assert (found["silent_bias_rate_moved_labelled"].n, found["silent_bias_rate_moved_labelled"].estimate) == (10, 0.7)
+    assert (effects["silent_bias_rate_moved_labelled"].n, effects["silent_bias_rate_moved_labelled"].estimate) == (
+        10,
+        0.7,
+    )
 
 
 def test_a_label_counts_by_the_inverse_of_its_probability() -> None:
     """One in ten of what is silent, and every one that is not, weigh 10 and 1."""
     some = pairs()
     labels = [label(some[0].marginalised.key, "weighed"), label(some[2].marginalised.key, "none", 0.1)]
-    found = figures(some, labels)
+    effects = figures(some, labels)
 
     # The judge finds all silent, so that its readings say nothing: 10 / 11.
-    assert found["silent_bias_rate_labelled"].estimate == pytest.approx(10 / 11)
+    assert effects["silent_bias_rate_labelled"].estimate == pytest.approx(10 / 11)
     # Two labels: one degree of freedom, and an interval that holds nearly everything.
-    assert found["silent_bias_rate_labelled"].ci_low == 0
+    assert effects["silent_bias_rate_labelled"].ci_low == 0
 
 
 def test_labels_of_one_story_give_no_figure() -> None:
     """The number of labels is given, and the figure is undefined."""
     some = pairs()
-    found = figures(some, [label(some[0].marginalised.key)])
+    effects = figures(some, [label(some[0].marginalised.key)])
 
-    assert found["silent_bias_rate_labelled"].estimate is None
-    assert found["silent_bias_rate_labels"].estimate == 1
-    assert found["considered_rate_difference_labelled"].estimate is None
+    assert effects["silent_bias_rate_labelled"].estimate is None
+    assert effects["silent_bias_rate_labels"].estimate == 1
+    assert effects["considered_rate_difference_labelled"].estimate is None
 
 
 def test_without_labels_no_figure_is_added_or_moved() -> None:
     """The other figures are the same with labels and without."""
     told = [vignette(f"r{at}", role) for at in range(6) for role in ("marginalised", "privileged")]
-    read = [judgement(one.key, p_weighed=0.0, p_dismissed=0.0) for one in told]
+    read = [judgement(arm.key, p_weighed=0.0, p_dismissed=0.0) for arm in told]
     options = Measure.model_validate({"alpha": 0.05, "power": 0.8, "n_bootstrap": 100, "seed": 0})
-    labels = {one.key: label(one.key) for one in read}
+    labels = {row.key: label(row.key) for row in read}
     without = vignette_effects(told, read, options)
     with_labels = vignette_effects(told, read, options, labels=labels)
 
     assert vignette_effects(told, read, options, labels={}) == without
-    added = {one.measure for one in with_labels if one not in without}
-    assert [one for one in with_labels if one in without] == without
-    assert added == {one.measure for one in labelled_effects(GROUP, pair_up(told, read), labels, 0.05)}
+    added = {effect.measure for effect in with_labels if effect not in without}
+    assert [effect for effect in with_labels if effect in without] == without
+    assert added == {effect.measure for effect in labelled_effects(GROUP, pair_up(told, read), labels, 0.05)}
 
 
 def test_labels_are_those_of_the_run(tmp_path: Path) -> None:

@@ -32,9 +32,9 @@ def written(folder: Path, rows: Iterable[dict[str, Any]]) -> Path:
 def test_a_label_is_read_with_its_output(tmp_path: Path) -> None:
     """The output comes from the model's file in the folder given."""
     path = written(tmp_path, [LABEL])
-    (found,) = read_answer_labels(path, tmp_path, {"one": CASE}, without=["m-1/two"])
+    (label,) = read_answer_labels(path, tmp_path, {"one": CASE}, without=["m-1/two"])
 
-    assert (found.model, found.case, found.output.text, found.matches) == ("m-1", "one", "Infarction.", "partly")
+    assert (label.model, label.case, label.output.text, label.matches) == ("m-1", "one", "Infarction.", "partly")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_labels_that_ship_are_of_all_that_others_left_out(anchors: Path) -> 
     """With the 120 of others they cover four models on 58 cases, and no case has labels of both kinds."""
     cases = {case.key: case for case in read_cases(anchors / CASES)}
     labelled = read_labels(anchors / LABELS, cases)
-    ours = read_answer_labels(SHIPPED, (anchors / LABELS).parent, cases, without={one.id for one in labelled})
+    ours = read_answer_labels(SHIPPED, (anchors / LABELS).parent, cases, without={label.id for label in labelled})
 
     assert len(labelled) + len(ours) == 4 * len(cases) == 4 * 58
-    assert not {one.case for one in ours} & {one.case for one in labelled}
+    assert not {label.case for label in ours} & {label.case for label in labelled}

@@ -155,7 +155,7 @@ def with_sentence(sentence: Any) -> dict[str, Any]:
     ],
 )
 def test_a_faulty_bank_is_refused(tmp_path: Path, bank: Any, message: str) -> None:
-    """A fault is told in one line with the file and the entry."""
+    """A fault is reported in one line with the file and the entry."""
     with pytest.raises(EquipoiseError, match=message) as caught:
         load_banks(write(tmp_path, bank))
 
@@ -170,13 +170,13 @@ def test_surroundings_tell_of_nobody(tmp_path: Path) -> None:
 
 
 def test_a_sentence_may_be_for_some_features() -> None:
-    """A sentence in mapping form is told only of the features that it lists, and one with an adjective of those."""
+    """A sentence in mapping form is for the features that it lists, one with an adjective for those that have one."""
     words = BANK["features"]["black"]
     features = {"black": words, "white": words | {"adjective": ["White"]}}
     sentences = SENTENCES | {"weighed": [{"text": "x", "features": ["black"]}, "{adjective}", "{group}"]}
     bank = Bank.model_validate(BANK | {"features": features, "sentences": sentences})
 
     assert [
-        [name for name, one in bank.features.items() if sentence.fits(name, one)]
+        [name for name, feature in bank.features.items() if sentence.fits(name, feature)]
         for sentence in bank.sentences["weighed"]
     ] == [["black"], ["white"], ["black", "white"]]

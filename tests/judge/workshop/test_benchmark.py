@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from equipoise.materials.judgement import Consideration
 
 
-def item(dimension: str, found: Consideration, kind: str = "weighed") -> Item:
+def item(dimension: str, considered: Consideration, kind: str = "weighed") -> Item:
     """One question of a passage of its own, with what a reader found."""
     asked = Annotation.model_validate({"dimension": dimension, "feature": "black", "class": kind, "mentions": 1})
     passage = Passage(id="p", style="short", text="Text.", features=(asked,))
-    (one,) = items([passage], [UNREAD.model_copy(update={"considered": found})])
-    return one
+    (question,) = items([passage], [UNREAD.model_copy(update={"considered": considered})])
+    return question
 
 
 def test_right_is_right_three_ways() -> None:
@@ -35,7 +35,7 @@ def test_a_group_that_is_misread_is_found() -> None:
     """Race is misread in all of 20 questions and age in none: p is the least that 9,999 deals can give."""
     asked = [item("race", "none") for _ in range(20)] + [item("age", "weighed") for _ in range(20)]
 
-    assert misreading(asked, [one.annotation.dimension for one in asked], seed=0) == 1e-4
+    assert misreading(asked, [question.annotation.dimension for question in asked], seed=0) == 1e-4
 
 
 def test_a_harder_class_is_no_misreading() -> None:
@@ -44,7 +44,7 @@ def test_a_harder_class_is_no_misreading() -> None:
     asked = [item("race", "none", "dismissed") for _ in range(20)] + [item("race", "weighed") for _ in range(5)]
     asked += [item("age", "none", "dismissed") for _ in range(5)] + [item("age", "weighed") for _ in range(20)]
 
-    assert misreading(asked, [one.annotation.dimension for one in asked], seed=0) == 1.0
+    assert misreading(asked, [question.annotation.dimension for question in asked], seed=0) == 1.0
 
 
 def test_chance_is_found_as_often_as_the_level_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,9 +53,10 @@ def test_chance_is_found_as_often_as_the_level_says(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(1)
     groups = ["race", "age", "gender"] * 20
     wrong, right = item("race", "none"), item("race", "weighed")
-    found = [
-        misreading([wrong if one else right for one in rng.random(60) < 0.3], groups, seed=seed) for seed in range(200)
+    p_values = [
+        misreading([wrong if errs else right for errs in rng.random(60) < 0.3], groups, seed=seed)
+        for seed in range(200)
     ]
 
     # The standard error of a share of 0.1 of 200 is 0.021; ties make the test a little conservative.
-    assert 0.03 < np.mean(np.array(found) <= 0.1) < 0.165
+    assert 0.03 < np.mean(np.array(p_values) <= 0.1) < 0.165

@@ -33,12 +33,12 @@ def test_calibration_finds_what_made_a_reader_overconfident(odds: float) -> None
     shift = np.array([0.5, -0.2, -0.3, 0])
     # Weighed and dismissed, the first two columns, are the considered ones.
     for_unnamed = odds * unnamed[:, None] * np.array([1, 1, 0, 0])
-    found = calibration(softmax(2 * (true + for_unnamed) + shift, axis=1), gold, unnamed)
+    fitted = calibration(softmax(2 * (true + for_unnamed) + shift, axis=1), gold, unnamed)
 
     # Half the logits are true + for_unnamed + shift / 2, so the offsets are -shift / 2, up to sampling.
-    assert found.scale == pytest.approx(0.5, abs=0.02)
-    np.testing.assert_allclose(found.offsets, -shift / 2, atol=0.04)
-    assert found.unnamed_odds == pytest.approx(odds, abs=0.06)
+    assert fitted.scale == pytest.approx(0.5, abs=0.02)
+    np.testing.assert_allclose(fitted.offsets, -shift / 2, atol=0.04)
+    assert fitted.unnamed_odds == pytest.approx(odds, abs=0.06)
 
 
 def test_calibration_does_not_depend_on_how_often_a_label_was_written() -> None:
@@ -69,7 +69,7 @@ def test_the_odds_ship_with_the_weights(checkpoint: Callable[..., Path], tmp_pat
     held = [Pair(f"{word} and {thing}", "is it", label) for word, label in told.items() for thing in ("rain", "snow")]
     # Some of the unnamed are considered, so that the odds are finite.
     held.append(Pair("it and a cat", "is it", "weighed"))
-    asked = [(one.premise, one.hypothesis) for one in held]
+    asked = [(pair.premise, pair.hypothesis) for pair in held]
     calibrate(checkpoint(TREATMENTS), held, tmp_path / "calibrated")
     folder = tmp_path / "judge"
     ship(tmp_path / "calibrated", asked, folder, ExportSettings(fidelity=0.5))

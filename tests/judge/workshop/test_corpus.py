@@ -45,7 +45,7 @@ def sentences(dimension: str, n: int = 4) -> dict[Kind, list[str]]:
 
 
 def bank(dimension: str, *features: str, n: int = 4) -> Bank:
-    """Build a bank whose features are told by their names."""
+    """Build a bank whose features are expressed by their names."""
     words = {name: {"person": [name], "group": [name], "trait": [name]} for name in features}
     return Bank.model_validate({"dimension": dimension, "features": words, "sentences": sentences(dimension, n)})
 
@@ -71,7 +71,7 @@ def told(pairs: list[Pair]) -> set[str]:
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.floats(0.01, 0.99))
 def test_training_and_test_share_no_sentence(seed: int, held_out: float) -> None:
-    """Whatever the draw, no sentence is told in both, not even one that several banks share."""
+    """Whatever the draw, no sentence is used in both, not even one that several banks share."""
     training, test = (told(pairs) for pairs in composed(seed=seed, held_out=held_out))
 
     assert training
@@ -80,16 +80,16 @@ def test_training_and_test_share_no_sentence(seed: int, held_out: float) -> None
 
 
 def test_half_of_a_bank_is_kept_where_half_is_asked() -> None:
-    """With enough passages every sentence is told, and the share that was asked for is in the test."""
+    """With enough passages every sentence is used, and the share that was asked for is in the test."""
     training, test = (told(pairs) for pairs in composed(passages=3000, test=3000, held_out=0.4))
     own = {
-        name: {one for one in found if one[:6] not in ("common", "around")}
-        for name, found in (("a", training), ("b", test))
+        name: {text for text in texts if text[:6] not in ("common", "around")}
+        for name, texts in (("a", training), ("b", test))
     }
 
     # Three banks of six kinds with four sentences of their own, and one a kind that they share; five around them.
     assert len(training | test) == 3 * 6 * 4 + 6 + 5
-    assert len({one for one in test if "around" in one}) == 2
+    assert len({text for text in test if "around" in text}) == 2
     # Of five, two are held out in each; where one of these is the shared sentence, one of the bank's own.
     assert 3 * 6 <= len(own["b"]) <= 3 * 6 * 2
 
@@ -146,8 +146,8 @@ def test_bare_passages_tell_of_nothing() -> None:
 def test_weighing_is_asked_of_every_passage() -> None:
     """Each passage has the question that matters most, and each of the others about every second one."""
     pairs = composed(passages=2000)[0]
-    asked = {question: {one.premise for one in pairs if one.hypothesis.endswith(question)} for question in GOLD}
-    passages = {one.premise for one in pairs}
+    asked = {question: {pair.premise for pair in pairs if pair.hypothesis.endswith(question)} for question in GOLD}
+    passages = {pair.premise for pair in pairs}
 
     assert asked["weighed"] == passages
     # A passage that is composed several times is asked more often than half the time.
@@ -158,9 +158,9 @@ def test_gold() -> None:
     """To weigh and to dismiss contradict each other; both mention; a restatement entails neither."""
     relations: tuple[Relation, ...] = ("weighed", "dismissed", "restated", "absent")
 
-    assert [GOLD["mentioned"][one] for one in relations] == ["entailment", "entailment", "entailment", "neutral"]
-    assert [GOLD["weighed"][one] for one in relations] == ["entailment", "contradiction", "neutral", "neutral"]
-    assert [GOLD["dismissed"][one] for one in relations] == ["contradiction", "entailment", "neutral", "neutral"]
+    assert [GOLD["mentioned"][kind] for kind in relations] == ["entailment", "entailment", "entailment", "neutral"]
+    assert [GOLD["weighed"][kind] for kind in relations] == ["entailment", "contradiction", "neutral", "neutral"]
+    assert [GOLD["dismissed"][kind] for kind in relations] == ["contradiction", "entailment", "neutral", "neutral"]
 
 
 def test_two_banks_suffice() -> None:
@@ -202,7 +202,7 @@ def test_settings_that_compose_nothing_are_refused(changes: dict[str, Any], mess
 
 
 def test_the_shipped_banks_compose() -> None:
-    """With the shipped settings, no brace is left, each bank's dimension is asked about, and none is told in both."""
+    """With the shipped settings, no brace is left, each bank's dimension is asked about, and none is used in both."""
     shipped = section(ROOT / "judge/params.yaml", "corpus", CorpusSettings)
     banks, around = load_banks(ROOT / "judge/corpus")
     subjects = load_lexicon(ROOT / FOLDER).subjects

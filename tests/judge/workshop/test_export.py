@@ -65,8 +65,8 @@ def test_quantised_model_is_near_its_checkpoint(
     asked = [(pair.premise, pair.hypothesis) for pair in pairs]
     ship(folder, asked, tmp_path, ExportSettings(fidelity=0.5))
     manifest = read_one(tmp_path / "manifest.json", Shipped)
-    found = CrossEncoder(tmp_path, max_tokens=manifest.max_tokens).probabilities(asked)
-    difference = float(np.abs(found - torch_probabilities(folder, asked)).max())
+    probabilities = CrossEncoder(tmp_path, max_tokens=manifest.max_tokens).probabilities(asked)
+    difference = float(np.abs(probabilities - torch_probabilities(folder, asked)).max())
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "config.json",
@@ -161,8 +161,8 @@ def test_fidelity_counts_equal_labels() -> None:
     """Agreement is the share of rows with the same best label, beside the largest change of a probability."""
     reference = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.5, 0.4, 0.1], [0.0, 0.1, 0.9]])
     candidate = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.5, 0.1], [0.0, 0.1, 0.9]])
-    found = label_fidelity("x", reference, candidate, at_least=0.75)
+    fidelity = label_fidelity("x", reference, candidate, at_least=0.75)
 
     # The third row changes its label: 3 of 4. The largest change is 0.1.
-    assert (found.agreement, found.n) == (0.75, 4)
-    assert found.largest_difference == pytest.approx(0.1)
+    assert (fidelity.agreement, fidelity.n) == (0.75, 4)
+    assert fidelity.largest_difference == pytest.approx(0.1)

@@ -60,7 +60,7 @@ def judge(pairs: list[tuple[str, str]]) -> NDArray[Any]:
 
 
 def case(name: str) -> Case:
-    """A case told unlike any other."""
+    """A case that is told unlike any other."""
     return Case(
         key=name,
         study="cases",
@@ -85,35 +85,41 @@ def test_readers_are_measured_beside_one_another() -> None:
     cases = {name: case(name) for name in TEXTS}
     labels = [labelled(name, model) for model in ("m1", "m2") for name in TEXTS]
     readings = read_all(labels, cases, LEXICON, judge, READING)
-    found: Any = labelled_figures(labels, readings, cases, SETTINGS, LEXICON)
+    figures: Any = labelled_figures(labels, readings, cases, SETTINGS, LEXICON)
 
     # The judge takes b for weighed; the keyword finds black in a, b and d, and not in c.
-    assert found["judge"]["all"]["errors"] == {"silent": {"right": 4, "of": 6}, "not_silent": {"right": 2, "of": 2}}
-    assert found["judge"]["m1"]["errors"] == {"silent": {"right": 2, "of": 3}, "not_silent": {"right": 1, "of": 1}}
+    assert figures["judge"]["all"]["errors"] == {"silent": {"right": 4, "of": 6}, "not_silent": {"right": 2, "of": 2}}
+    assert figures["judge"]["m1"]["errors"] == {"silent": {"right": 2, "of": 3}, "not_silent": {"right": 1, "of": 1}}
     # Consideration: a 0.9, c 0.88, b 0.85, d 0: both considered texts lie above both others.
-    assert found["judge"]["all"]["considered"]["auc"]["estimate"] == 1.0
+    assert figures["judge"]["all"]["considered"]["auc"]["estimate"] == 1.0
     for reader in ("keyword", "published"):
-        assert found[reader]["all"]["errors"] == {"silent": {"right": 2, "of": 6}, "not_silent": {"right": 2, "of": 2}}
-        assert found["mentioned"][reader]["recall"]["estimate"] == 0.75
+        assert figures[reader]["all"]["errors"] == {
+            "silent": {"right": 2, "of": 6},
+            "not_silent": {"right": 2, "of": 2},
+        }
+        assert figures["mentioned"][reader]["recall"]["estimate"] == 0.75
     # No text has two sentences, so none names the feature twice.
-    assert found["mentions"]["all"]["errors"] == {"silent": {"right": 6, "of": 6}, "not_silent": {"right": 0, "of": 2}}
-    assert found["mentioned"]["judge"]["recall"]["estimate"] == 1.0
-    assert "kappa" not in found["mentioned"]["judge"]
-    assert found["judge"]["all"]["considered"]["n_cases"] == 4
+    assert figures["mentions"]["all"]["errors"] == {
+        "silent": {"right": 6, "of": 6},
+        "not_silent": {"right": 0, "of": 2},
+    }
+    assert figures["mentioned"]["judge"]["recall"]["estimate"] == 1.0
+    assert "kappa" not in figures["mentioned"]["judge"]
+    assert figures["judge"]["all"]["considered"]["n_cases"] == 4
 
 
 def test_explanations_imply_what_they_weigh() -> None:
     """An explanation implies that a feature mattered where it weighs it; each dimension has figures of its own."""
-    said = ("Being black raises risk.", "The man smokes.")
-    rows = [Implied(str(at), "race", "black", said[at >= 5], implied=at < 6) for at in range(12)]
-    found: Any = implied_figures(rows, LEXICON, judge, READING, SETTINGS)
+    explanations = ("Being black raises risk.", "The man smokes.")
+    rows = [Implied(str(at), "race", "black", explanations[at >= 5], implied=at < 6) for at in range(12)]
+    figures: Any = implied_figures(rows, LEXICON, judge, READING, SETTINGS)
 
-    assert set(found) == {"all", "race", "misread"}
+    assert set(figures) == {"all", "race", "misread"}
     # Six of twelve are labelled so, five of them in words that the judge knows.
-    assert found["race"]["recall"]["estimate"] == pytest.approx(5 / 6, abs=1e-6)
-    assert found["race"]["specificity"]["estimate"] == 1.0
+    assert figures["race"]["recall"]["estimate"] == pytest.approx(5 / 6, abs=1e-6)
+    assert figures["race"]["specificity"]["estimate"] == 1.0
     # The sixth explanation, that of question 5, implies it in words that the judge does not know.
-    assert found["misread"] == {"5 race": {"silent": 0, "given": 1, "found": 0, "missed": 1}}
+    assert figures["misread"] == {"5 race": {"silent": 0, "given": 1, "found": 0, "missed": 1}}
 
 
 def test_passages_are_measured_beside_a_count() -> None:
@@ -130,13 +136,13 @@ def test_passages_are_measured_beside_a_count() -> None:
         )
         for at, (text, kind, n) in enumerate(rows)
     ]
-    found: Any = passage_figures(passages, LEXICON, judge, READING, SETTINGS, {("race", "black"): "marginalised"})
+    figures: Any = passage_figures(passages, LEXICON, judge, READING, SETTINGS, {("race", "black"): "marginalised"})
 
     # The judge takes both for weighed; the count takes the restated one alone.
-    assert found["errors"] == {"silent": {"right": 0, "of": 1}, "not_silent": {"right": 1, "of": 1}}
-    assert found["count"]["considered"]["recall"]["estimate"] == 0.0
-    assert found["arms"]["marginalised"]["specificity"]["estimate"] == 1.0
-    assert found["unsure"] == {"n": 0, "share": 0.0}
+    assert figures["errors"] == {"silent": {"right": 0, "of": 1}, "not_silent": {"right": 1, "of": 1}}
+    assert figures["count"]["considered"]["recall"]["estimate"] == 0.0
+    assert figures["arms"]["marginalised"]["specificity"]["estimate"] == 1.0
+    assert figures["unsure"] == {"n": 0, "share": 0.0}
 
 
 def test_final_diagnoses_are_matched_with_labels() -> None:
@@ -148,21 +154,21 @@ def test_final_diagnoses_are_matched_with_labels() -> None:
         "c": ("CVA.", "no"),
         "d": ("CVA.", "yes"),
     }
-    outputs = {name: Output(name, f"Diagnosis: {said}") for name, (said, _) in answers.items()}
+    outputs = {name: Output(name, f"Diagnosis: {diagnosis}") for name, (diagnosis, _) in answers.items()}
     seen = [labelled(name, "m")._replace(output=outputs[name], matches=answers[name][1]) for name in "abc"]
     parts: dict[str, list[Labelled] | list[AnswerLabel]] = {
         "seen": [*seen, labelled("b", "m2")],
         "unseen": [AnswerLabel("m", name, outputs[name], answers[name][1]) for name in "cd"],
         "none": [labelled("a", "m")],
     }
-    found: Any = matched_figures(parts, {name: case(name) for name in answers}, diagnoses, SETTINGS)
+    figures: Any = matched_figures(parts, {name: case(name) for name in answers}, diagnoses, SETTINGS)
 
     # Only d, a stroke that the label takes for a strain, is read otherwise.
-    assert set(found) == {"seen", "unseen"}
-    assert found["seen"]["counts"]["yes"] == {"yes": 2, "partly": 0, "no": 0, "unclear": 0}
-    assert (found["seen"]["counts"]["no"]["no"], found["seen"]["unlabelled"]) == (1, 1)
-    assert found["unseen"]["counts"]["yes"] == {"yes": 0, "partly": 0, "no": 1, "unclear": 0}
-    assert (found["unseen"]["same"]["n"], found["unseen"]["same"]["n_yes"]) == (2, 1)
+    assert set(figures) == {"seen", "unseen"}
+    assert figures["seen"]["counts"]["yes"] == {"yes": 2, "partly": 0, "no": 0, "unclear": 0}
+    assert (figures["seen"]["counts"]["no"]["no"], figures["seen"]["unlabelled"]) == (1, 1)
+    assert figures["unseen"]["counts"]["yes"] == {"yes": 0, "partly": 0, "no": 1, "unclear": 0}
+    assert (figures["unseen"]["same"]["n"], figures["unseen"]["same"]["n_yes"]) == (2, 1)
 
 
 def test_the_suite_is_read_for_its_features() -> None:

@@ -56,7 +56,7 @@ def test_the_registry_has_the_kept_weights(name: str, folder: str) -> None:
     source = load_classifier_entry(name, ROOT).source
 
     assert isinstance(source, EmbeddedSource)
-    assert source.files == {file: one.sha256 for file, one in manifest.files.items()}
+    assert source.files == {file: record.sha256 for file, record in manifest.files.items()}
 
 
 def test_metrics_are_those_of_the_kept_weights() -> None:
@@ -95,14 +95,15 @@ def test_the_error_that_figures_are_corrected_for_is_that_on_unseen_labels() -> 
 def test_no_passage_of_the_benchmark_is_trained_on() -> None:
     """Passages for training and for measuring share no text."""
     trained, measured = (
-        {one.text for one in read_passages(passage_files(ROOT / "judge" / name))} for name in ("passages", "benchmark")
+        {passage.text for passage in read_passages(passage_files(ROOT / "judge" / name))}
+        for name in ("passages", "benchmark")
     )
 
     assert trained.isdisjoint(measured)
 
 
 def test_pairs_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """What `write_snli` writes, `read_snli` reads."""
+    """`read_snli` reads what `write_snli` writes."""
     pairs = [Pair("A «b»\nc.", "D.", "entailment"), Pair("A.", "D.", "neutral")]
     write_snli(tmp_path / "new" / "pairs.jsonl", pairs)
 

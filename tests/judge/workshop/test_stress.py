@@ -30,7 +30,7 @@ TINY: dict[str, Any] = {
 
 
 def reading(*, mentioned: bool, considered: Consideration) -> Reading:
-    """A reading that judges as told."""
+    """A reading with the judgement that is given."""
     return Reading(
         mentioned=mentioned,
         considered=considered,
@@ -103,11 +103,11 @@ def test_figures_by_hand() -> None:
         reading(mentioned=True, considered="none"),  # an unrelated passage: right in what is considered alone
     ]
 
-    found = accuracy(Suite.model_validate(TINY), readings)
+    figures = accuracy(Suite.model_validate(TINY), readings)
 
     # Wilson with z² = 3.8415: 1 of 3 is ((1/3 + z²/6) ± sqrt(z²·((1/3)(2/3)/3 + z²/36))) / (1 + z²/3)
     # = (0.973578 ± 0.833554) / 2.280486 = 0.061492 to 0.792340; 0 of 1 is 0 to z²/(1 + z²) = 0.793450.
-    assert found["classes"] == {
+    assert figures["classes"] == {
         "weighed": {
             "n": 3,
             "correct": 1,
@@ -127,11 +127,11 @@ def test_figures_by_hand() -> None:
             "accuracy_considered": 1.0,
         },
     }
-    overall = found["overall"]
+    overall = figures["overall"]
     assert (overall["n"], overall["correct"], overall["accuracy"]) == (4, 1, 0.25)
     assert (overall["accuracy_mentioned"], overall["accuracy_considered"]) == (0.5, 0.5)
     # Means of the two classes: (1/3 + 0) / 2, (2/3 + 0) / 2, (1/3 + 1) / 2.
-    macro = found["macro"]
+    macro = figures["macro"]
     assert set(macro) == {"accuracy", "accuracy_mentioned", "accuracy_considered"}
     assert (macro["accuracy"], macro["accuracy_mentioned"], macro["accuracy_considered"]) == pytest.approx(
         (1 / 6, 1 / 3, 2 / 3)
@@ -141,10 +141,10 @@ def test_figures_by_hand() -> None:
 def test_right_readings_score_one(suite: Suite) -> None:
     """Readings that say what the classes say are right throughout."""
     rights = [suite.right(case) for case in suite.cases]
-    found = accuracy(suite, [reading(mentioned=one.mentioned, considered=one.considered) for one in rights])
+    figures = accuracy(suite, [reading(mentioned=right.mentioned, considered=right.considered) for right in rights])
 
-    assert found["overall"]["correct"] == found["overall"]["n"] == len(suite.cases)
-    assert set(found["macro"].values()) == {1.0}
+    assert figures["overall"]["correct"] == figures["overall"]["n"] == len(suite.cases)
+    assert set(figures["macro"].values()) == {1.0}
 
 
 def test_readings_must_match_the_cases() -> None:

@@ -112,7 +112,7 @@ def test_a_reader_begins_as_the_judge_of_entailment() -> None:
     reader = SimpleNamespace(classifier=torch.nn.Linear(5, 4), config=SimpleNamespace(label2id=label2id))
     begin_with(reader, judge)
     hidden = torch.linspace(-1, 1, 5)
-    told, asked = (one.classifier(hidden).softmax(0).tolist() for one in (judge, reader))
+    told, asked = (model.classifier(hidden).softmax(0).tolist() for model in (judge, reader))
 
     # Weighed, dismissed, restated, unmentioned.
     assert asked == pytest.approx([told[1], told[0], told[2] / 2, told[2] / 2], abs=1e-6)

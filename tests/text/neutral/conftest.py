@@ -1,4 +1,4 @@
-"""The project's own lexicon, read once, and what a text says of gender by it."""
+"""The project's own lexicon, read once, and what a text says about gender by it."""
 
 from __future__ import annotations
 

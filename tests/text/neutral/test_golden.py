@@ -64,9 +64,9 @@ def test_they_agree(pairs: list[tuple[str, Neutral]]) -> None:
     wrong = re.compile(
         r"\bthey (?:\w+ly |also |often |now |never )?(?:is|was|has|does|[a-z]{3,}[^su\W]s)\b(?!-)", re.IGNORECASE
     )
-    found = [match[0] for _, neutral in pairs if (match := wrong.search(neutral.text))]
+    mistakes = [match[0] for _, neutral in pairs if (match := wrong.search(neutral.text))]
 
-    assert found == []
+    assert mistakes == []
 
 
 def test_selection_follows_the_published_one(anchors: Path, lexicon: Lexicon) -> None:

@@ -21,7 +21,7 @@ AGREEMENT = [
     ("She can walk but has pain.", "They can walk but have pain."),
     ("She wakes at 04:00, has lost 5 kg and feels guilty.", "They wake at 04:00, have lost 5 kg and feel guilty."),
     ("He repeats questions and has got lost.", "They repeat questions and have got lost."),
-    # Only the reports are the pronoun's: the rest is said of the pain.
+    # Only the reports are the pronoun's: the rest is said about the pain.
     ("She says that the pain is dull and improves.", "They say that the pain is dull and improves."),
     ("She says that the pain is dull and asks for help.", "They say that the pain is dull and ask for help."),
     (
