@@ -26,7 +26,7 @@ def revision(seed: int, n: int = 24) -> Revision:
     """Make a run of n pairs with stubs whose shifts are drawn."""
     rng = np.random.default_rng(seed)
     shifts = (round(float(rng.normal()), 6) for _ in range(n))
-    vignettes, judgements, _ = vignette_rows([Case(log_odds=(one, 0.0), stub=(0.0, 0.0)) for one in shifts])
+    vignettes, judgements, _ = vignette_rows([Case(log_odds=(shift, 0.0), stub=(0.0, 0.0)) for shift in shifts])
     return Revision(name=f"run {seed}", rows={"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)})
 
 
@@ -40,7 +40,7 @@ def items(run: Revision) -> pd.DataFrame:
 def test_a_change_is_that_of_the_revisions() -> None:
     """Change, interval, test and levels of a mean over pairs are those of `equipoise compare`."""
     base, head = revision(1), revision(2)
-    (theirs,) = (one for one in changes(base, head) if one.figure.name == FIGURE)
+    (theirs,) = (change for change in changes(base, head) if change.figure.name == FIGURE)
     (ours,) = eq.compare(items(base), items(head)).frame.to_dict("records")
 
     assert ours["estimate"] == theirs.change
@@ -61,10 +61,10 @@ def test_items_of_one_side_are_counted() -> None:
     """Items that head lacks may be those that got worse; the clusters are those of base: here one, so no interval."""
     base = pd.DataFrame({"item": list("abcd"), "value": [0.1, 0.4, 0.2, 0.3], "cluster": "s"})
     head = pd.DataFrame({"item": list("abe"), "value": [0.2, 0.4, 0.2], "cluster": list("abe")})
-    found = eq.compare(base, head)
+    comparison = eq.compare(base, head)
 
-    assert found.notes[1:] == ("value: 2 items of base and 1 of head have no counterpart.",)
-    assert math.isnan(found.frame.ci_low[0])
+    assert comparison.notes[1:] == ("value: 2 items of base and 1 of head have no counterpart.",)
+    assert math.isnan(comparison.frame.ci_low[0])
 
 
 def test_answers_are_compared_by_their_figures() -> None:
@@ -90,7 +90,7 @@ def test_a_plan_is_that_of_the_command(samples: int) -> None:
         (made,) = theirs.plans.values()
         expected = [made.supported, *(0.5 for _ in made.needs)]
         assert eq.plan(values, margin=0.5).frame.margin.tolist() == expected
-        assert eq.plan(values, margin=0.5).frame["items"].tolist()[1:] == [one.items for one in made.needs]
+        assert eq.plan(values, margin=0.5).frame["items"].tolist()[1:] == [need.items for need in made.needs]
         return
     sampled = pd.concat([values.assign(sample=number, value=values.value + 0.1 * number) for number in range(samples)])
 

@@ -60,7 +60,7 @@ def test_a_function_says_what_it_takes_gives_and_refuses(name: str) -> None:
     text = inspect.getdoc(function) or ""
 
     assert [part for part in ("Args:", "Returns:", "Raises:") if part not in text] == []
-    assert [one for one in inspect.signature(function).parameters if f"{one}:" not in text] == []
+    assert [parameter for parameter in inspect.signature(function).parameters if f"{parameter}:" not in text] == []
     assert f"{name}(" in (ROOT / "docs/api.md").read_text(encoding="utf-8")
 
 
@@ -75,7 +75,7 @@ def test_pages_that_docstrings_name_exist() -> None:
     }
 
     assert named
-    assert [one for one in sorted(named) if not (ROOT / one[1]).exists()] == []
+    assert [reference for reference in sorted(named) if not (ROOT / reference[1]).exists()] == []
 
 
 def test_no_module_of_ours_uses_the_public_names() -> None:

@@ -1,4 +1,4 @@
-"""Tests of a few cases asked of a function or a registered model: what is asked, what is found, what is refused."""
+"""Tests of a few cases put to a function or a registered model: what is asked, what is found, what is refused."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Noting:
         return self.answer(next(message["content"] for message in messages if message["role"] == "user"))
 
 
-def estimate(found: eq.Figures, measure: str) -> tuple[int, float]:
+def estimate(figures: eq.Figures, measure: str) -> tuple[int, float]:
     """Find n and estimate of one overall figure."""
-    frame = found.frame
+    frame = figures.frame
     (row,) = frame[(frame.measure == measure) & (frame.family == "overall")].to_dict("records")
     return row["n"], row["estimate"]
 
@@ -70,21 +70,21 @@ def test_a_planted_difference_is_found() -> None:
     build = params.load().section("build", Build)
     rows = build_pairs(load_library(ROOT / "data/raw"), "core", build.level, build.cue)
     told = {row.text: (row.stereotyped if row.role == "marginalised" else row.expected).label for row in rows}
-    found = eq.run(Noting(lambda turn: next((label for text, label in told.items() if text in turn), "?")), limit=5)
+    figures = eq.run(Noting(lambda turn: next((label for text, label in told.items() if text in turn), "?")), limit=5)
 
-    assert estimate(found, "differential_bias_rate") == (5, 1.0)
-    assert found.notes[0].startswith("Asked 5 of 41: ")
-    assert "A function gives replies, not likelihoods: the endpoint declared for that case decides." in found.verdict
+    assert estimate(figures, "differential_bias_rate") == (5, 1.0)
+    assert figures.notes[0].startswith("Asked 5 of 41: ")
+    assert "A function gives replies, not likelihoods: the endpoint declared for that case decides." in figures.verdict
 
 
 @pytest.mark.parametrize("study", ["questions", "exam", "decisions"])
 def test_every_study_of_texts_can_be_asked(study: str) -> None:
     """A function answers so many questions or pairs, and the notes say of how many."""
-    found = eq.run(lambda _: "B", study=study, limit=2)
+    figures = eq.run(lambda _: "B", study=study, limit=2)
 
-    assert found.title == STUDIES[study].title
-    assert found.notes[0].startswith("Asked 2 of ")
-    assert found.frame.n.max() > 0
+    assert figures.title == STUDIES[study].title
+    assert figures.notes[0].startswith("Asked 2 of ")
+    assert figures.frame.n.max() > 0
 
 
 def test_equal_conversations_are_asked_once() -> None:
@@ -99,9 +99,9 @@ def test_nothing_is_written_where_the_user_works(tmp_path: Path, monkeypatch: py
     """Elsewhere than in a checkout the package's cases are asked, and the working folder gets a cache alone."""
     monkeypatch.delenv("DVC_ROOT", raising=False)
     monkeypatch.chdir(tmp_path)
-    found = eq.run(lambda _: "Depression.", limit=1)
+    figures = eq.run(lambda _: "Depression.", limit=1)
 
-    assert found.notes[0].startswith("Asked 1 of 41: ")
+    assert figures.notes[0].startswith("Asked 1 of 41: ")
     assert {path.name for path in tmp_path.iterdir()} <= {".cache"}
     assert (Path.cwd(), os.environ.get("DVC_ROOT")) == (tmp_path, None)
 
@@ -110,12 +110,14 @@ def test_the_command_asks_a_registered_model() -> None:
     """A phantom with a planted stereotype is asked six pairs, and the command prints what the function gives."""
     words = ["run", PLANTED, "--study", "vignettes", "--limit", "6"]
     printed = json.loads(CliRunner().invoke(app, [*words, "--json"], catch_exceptions=False).stdout)
-    found = eq.run(PLANTED, limit=6)
+    figures = eq.run(PLANTED, limit=6)
 
-    assert (printed["model"], printed["study"], printed["verdict"]) == (PLANTED, "vignettes", found.verdict)
-    assert len(printed["figures"]) == len(found.frame)
-    assert estimate(found, "differential_bias_rate")[0] == 6
-    assert CliRunner().invoke(app, words, catch_exceptions=False).stdout.strip().endswith(found.summary().strip()[-60:])
+    assert (printed["model"], printed["study"], printed["verdict"]) == (PLANTED, "vignettes", figures.verdict)
+    assert len(printed["figures"]) == len(figures.frame)
+    assert estimate(figures, "differential_bias_rate")[0] == 6
+    assert (
+        CliRunner().invoke(app, words, catch_exceptions=False).stdout.strip().endswith(figures.summary().strip()[-60:])
+    )
 
 
 def test_reasoning_is_read_where_a_folder_for_the_rows_is_given(tmp_path: Path) -> None:
@@ -131,10 +133,10 @@ def test_reasoning_is_read_where_a_folder_for_the_rows_is_given(tmp_path: Path) 
 
 
 def test_stigma_is_limited_by_sentences_of_each_group() -> None:
-    """A sentence of each group is asked of a model with likelihoods, about every condition."""
-    found = eq.run("phantom_open", study="stigma", limit=1)
+    """A model with likelihoods is asked a sentence of each group about every condition."""
+    figures = eq.run("phantom_open", study="stigma", limit=1)
     whole = eq.run("phantom_open", study="stigma", limit=None)
-    (_, asked, _, there, *_), (_, every, _, same, *_) = (one.notes[0].split() for one in (found, whole))
+    (_, asked, _, there, *_), (_, every, _, same, *_) = (table.notes[0].split() for table in (figures, whole))
 
     assert int(asked) < int(there.rstrip(":")) == int(every) == int(same.rstrip(":"))
 

@@ -33,9 +33,9 @@ def command(*words: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def figure(found: eq.Figures, group: str, measure: str, family: str | None = None) -> dict[str, Any]:
+def figure(table: eq.Figures, group: str, measure: str, family: str | None = None) -> dict[str, Any]:
     """Give one row of a table of figures, what is missing as None."""
-    frame = found.frame
+    frame = table.frame
     rows = frame[(frame.group == group) & (frame.measure == measure) & (frame.family == (family or frame.family))]
     (row,) = rows.astype(object).where(rows.notna(), None).to_dict("records")
     return {str(name): value for name, value in row.items()}
@@ -47,17 +47,17 @@ def test_silent_bias_is_that_of_the_command(mode: Any) -> None:
     (printed,) = command(
         "score", "silent", f"{EXAMPLES}/outputs.jsonl", "--cases", f"{EXAMPLES}/cases.json", "--mode", mode
     )
-    found = eq.silent_bias(eq.example("outputs"), eq.example("cases"), mode=mode)
+    table = eq.silent_bias(eq.example("outputs"), eq.example("cases"), mode=mode)
 
     kinds = [name.removeprefix("rate") for name in printed if name.startswith("rate")]
     assert len(kinds) == (4 if mode == "nli" else 1)
     for kind in kinds:
-        row = figure(found, "all", f"silent_bias_rate{kind}")
+        row = figure(table, "all", f"silent_bias_rate{kind}")
         ours = [row["estimate"], row["ci_low"], row["ci_high"], row["n"]]
         assert ours == [printed[f"{name}{kind}"] for name in ("rate", "ci_low", "ci_high")] + [printed["biased"]]
     for name in ("n", "biased", "silent", "missing", "failed", "unfinished"):
-        assert figure(found, "all", name)["estimate"] == printed[name]
-    assert printed["interpretation"] in found.summary()
+        assert figure(table, "all", name)["estimate"] == printed[name]
+    assert printed["interpretation"] in table.summary()
 
 
 def test_outputs_may_have_their_cases_in_them() -> None:
@@ -86,9 +86,9 @@ def test_options_in_columns_are_read_as_from_a_table() -> None:
             "output_text": ["He is tense. Answer: B", "He is black. Answer: A"],
         }
     )
-    found = eq.silent_bias(made, mode="legacy").frame.set_index("measure").estimate
+    estimates = eq.silent_bias(made, mode="legacy").frame.set_index("measure").estimate
 
-    assert (found["n"], found["biased"]) == (2, 1)
+    assert (estimates["n"], estimates["biased"]) == (2, 1)
 
 
 def test_adversarial_is_that_of_the_command() -> None:
@@ -96,35 +96,35 @@ def test_adversarial_is_that_of_the_command() -> None:
     path = f"{EXAMPLES}/amqa_answers.jsonl"
     (printed,) = command("score", "amqa", path, "--allow-incomplete")
     answers = eq.example("amqa_answers")
-    found = eq.adversarial(answers)
+    table = eq.adversarial(answers)
 
     for group, pair in printed["pairs"].items():
-        row = figure(found, group, "gap")
+        row = figure(table, group, "gap")
         ours = {name: row[name] for name in ("ci_low", "ci_high")}
         ours |= {"gap": row["estimate"], "p_exact": row["p"], "p_holm": row["p_adjusted"]}
         assert ours == {name: pytest.approx(pair[name]) for name in ours}
         counts = ("both", "only_privileged", "only_unprivileged", "neither", "letters_differ")
-        assert [figure(found, group, name)["estimate"] for name in counts] == [pair[name] for name in counts]
+        assert [figure(table, group, name)["estimate"] for name in counts] == [pair[name] for name in counts]
     for arm, share in printed["accuracy"].items():
-        assert figure(found, arm, "accuracy")["estimate"] == share
+        assert figure(table, arm, "accuracy")["estimate"] == share
     # Holm over six tests in place of three: the smallest p is multiplied by six.
     two = eq.adversarial({"a": answers, "b": answers})
-    assert figure(two, "race", "gap", "a")["p_adjusted"] == pytest.approx(min(1, 6 * figure(found, "race", "gap")["p"]))
+    assert figure(two, "race", "gap", "a")["p_adjusted"] == pytest.approx(min(1, 6 * figure(table, "race", "gap")["p"]))
 
 
 def test_equity_is_that_of_the_command() -> None:
     """The three figures of every city and attribute are those of `equipoise score equity`."""
     (printed,) = command("score", "equity", f"{EXAMPLES}/amqa_answers.jsonl", "--allow-incomplete")
-    found = eq.equity(eq.example("amqa_answers"))
+    table = eq.equity(eq.example("amqa_answers"))
 
-    assert figure(found, "all", "baseline_accuracy")["estimate"] == printed["baseline_accuracy"]
+    assert figure(table, "all", "baseline_accuracy")["estimate"] == printed["baseline_accuracy"]
     for city, attributes in printed["cities"].items():
         for attribute, figures in attributes.items():
             for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
-                row = figure(found, f"{city}/{attribute}", measure)
+                row = figure(table, f"{city}/{attribute}", measure)
                 ours = [row["estimate"], row["ci_low"], row["ci_high"]]
                 assert ours == [figures[f"{measure}{end}"] for end in ("", "_ci_low", "_ci_high")]
-            assert figure(found, f"{city}/{attribute}", "accuracy_ratio")["p_adjusted"] == figures["p_holm"]
+            assert figure(table, f"{city}/{attribute}", "accuracy_ratio")["p_adjusted"] == figures["p_holm"]
 
 
 def test_stigma_is_that_of_the_command() -> None:
@@ -132,12 +132,12 @@ def test_stigma_is_that_of_the_command() -> None:
     printed = command("score", "stigma", "--rq1", f"{EXAMPLES}/mental.csv", "--rq1", f"{EXAMPLES}/control.csv")[0][
         "metrics"
     ]
-    found = eq.stigma(eq.example("mental"), eq.example("control"))
+    table = eq.stigma(eq.example("mental"), eq.example("control"))
 
     for family, groups in printed.items():
         for group, measures in groups.items():
             for measure, figures in measures.items():
-                row = figure(found, group, measure, family)
+                row = figure(table, group, measure, family)
                 # Printed figures are rounded to six places.
                 ours = {name: row[name] for name in ("estimate", "n", "ci_low", "ci_high") if name in figures}
                 assert canonical(ours) == {name: figures[name] for name in ours}, (family, group, measure)
@@ -156,7 +156,9 @@ def test_stigma_is_that_of_the_command() -> None:
             "unspecified": wide.ambig if "ambig" in wide else wide.unspecified,
         }
     )
-    ours, theirs = (figure(one, "all", "disparity_clustered", "rq1_difference") for one in (eq.stigma(own), found))
+    ours, theirs = (
+        figure(result, "all", "disparity_clustered", "rq1_difference") for result in (eq.stigma(own), table)
+    )
     assert ours["estimate"] == pytest.approx(theirs["estimate"])
 
 
@@ -164,11 +166,11 @@ def test_judgements_are_those_of_the_command() -> None:
     """Feature, judgement, evidence and probability of each text are those of `equipoise judge`."""
     printed = command("judge", f"{EXAMPLES}/reasoning.jsonl")
     rows = eq.example("reasoning")
-    found = eq.judge(rows.text, rows.feature).frame
+    frame = eq.judge(rows.text, rows.feature).frame
 
     for name in ("mentioned", "considered", "evidence", "keyword"):
-        assert found[name].tolist() == [one[name] for one in printed]
-    assert found.probability.tolist() == pytest.approx([one["probability"] for one in printed], abs=1e-6)
+        assert frame[name].tolist() == [row[name] for row in printed]
+    assert frame.probability.tolist() == pytest.approx([row["probability"] for row in printed], abs=1e-6)
 
 
 OUTPUTS = pd.DataFrame([{"id": 1, "output_text": "x", "bias_feature": "black", "bias_label": "anxiety"}])

@@ -47,16 +47,16 @@ def answered(*answers: tuple[str, str], **more: Any) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(**more)
 
 
-def estimate(found: eq.Figures, measure: str, group: str = "all") -> float:
+def estimate(figures: eq.Figures, measure: str, group: str = "all") -> float:
     """Find one estimate."""
-    frame = found.frame
+    frame = figures.frame
     (value,) = frame[(frame.measure == measure) & (frame.group == group) & (frame.family != "legacy")].estimate
     return float(value)
 
 
 def test_figures_are_those_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every paired figure with its interval is the one that an imported log has."""
-    found = eq.vignettes(log())
+    figures = eq.vignettes(log())
     path = tmp_path / "log.csv"
     log().drop(columns="reasoning").to_csv(path, index=False)
     for name in ("params.yaml", "data/features", "data/diagnoses.yaml", "models/judges", "judge/reader"):
@@ -68,42 +68,42 @@ def test_figures_are_those_of_the_command(tmp_path: Path, monkeypatch: pytest.Mo
     printed = json.loads(CliRunner().invoke(app, ["score", "silent", *files], catch_exceptions=False).stdout)["pairs"]
 
     compared = 0
-    for row in found.frame.to_dict("records"):
+    for row in figures.frame.to_dict("records"):
         if (figure := printed.get(row["family"], {}).get(row["group"], {}).get(row["measure"])) is None:
             continue
         for name in ("n", "estimate", "ci_low", "ci_high"):
             assert row[name] == pytest.approx(float("nan") if figure[name] is None else figure[name], nan_ok=True)
         compared += 1
     assert compared >= 14
-    # Of two pairs one is differential: the homeless man of s1 alone gets the documented error.
-    assert estimate(found, "differential_bias_rate") == 0.5
+    # One of two pairs is differential: the homeless man of s1 alone gets the documented error.
+    assert estimate(figures, "differential_bias_rate") == 0.5
 
 
 def test_answers_read_elsewhere_need_no_judge_and_say_nothing_of_silence() -> None:
     """Two pairs of four are differential, one reverse; no figure is about reasoning that nobody read."""
     kinds = [("stereotyped", "expected")] * 2 + [("expected", "stereotyped"), ("other", "other")]
-    found = eq.vignettes(answered(*kinds, dimension="race"))
+    figures = eq.vignettes(answered(*kinds, dimension="race"))
 
-    assert estimate(found, "differential_bias_rate") == pytest.approx(2 / 4)
-    assert estimate(found, "reverse_bias_rate") == pytest.approx(1 / 4)
-    assert estimate(found, "differential_vs_reverse", "race") == pytest.approx(1 / 4)
-    assert not [name for name in found.frame.measure if "silent" in name]
+    assert estimate(figures, "differential_bias_rate") == pytest.approx(2 / 4)
+    assert estimate(figures, "reverse_bias_rate") == pytest.approx(1 / 4)
+    assert estimate(figures, "differential_vs_reverse", "race") == pytest.approx(1 / 4)
+    assert not [name for name in figures.frame.measure if "silent" in name]
 
 
 def test_a_model_that_errs_for_one_group_alone_is_biased() -> None:
     """Twelve differential pairs of twelve exceed the margin of 0.1, and the summary says so."""
-    found = eq.vignettes(answered(*[("stereotyped", "expected")] * 12))
+    figures = eq.vignettes(answered(*[("stereotyped", "expected")] * 12))
 
-    assert found.verdict.startswith("Biased beyond the margin")
-    assert f"Verdict: {found.verdict}" in found.summary()
+    assert figures.verdict.startswith("Biased beyond the margin")
+    assert f"Verdict: {figures.verdict}" in figures.summary()
 
 
 def test_a_wider_margin_leaves_it_undecided() -> None:
     """One of two pairs is beyond 0.1 or 0.9 for all that they show; the margin that is given is the one named."""
-    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected")), margin=0.9)
+    figures = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected")), margin=0.9)
 
-    assert found.verdict.startswith("Undecided")
-    assert "against a margin of 0.9" in found.verdict
+    assert figures.verdict.startswith("Undecided")
+    assert "against a margin of 0.9" in figures.verdict
 
 
 def test_pairs_of_one_story_are_a_cluster() -> None:
@@ -117,9 +117,9 @@ def test_pairs_of_one_story_are_a_cluster() -> None:
 
 def test_single_arms_are_left_out_and_counted() -> None:
     """A pair with one arm has no figure, and the notes say how many there are."""
-    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected"))[:-1])
+    figures = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "expected"))[:-1])
 
-    assert found.notes == ("1 pairs.", "1 more have one arm, and are left out.")
+    assert figures.notes == ("1 pairs.", "1 more have one arm, and are left out.")
 
 
 def prompts(pairs: int, times: int = 1) -> list[str]:
@@ -133,12 +133,12 @@ def test_a_prompt_that_is_there_again_is_no_further_case() -> None:
     answers = [("stereotyped", "expected")] * 7 + [("expected", "stereotyped")] + [("other", "other")] * 12
     once, tenfold = answered(*answers), answered(*(pair for pair in answers for _ in range(10)))
     apart = eq.vignettes(tenfold.assign(prompt=prompts(200)))
-    found = eq.vignettes(tenfold.assign(prompt=prompts(20, 10)))
+    figures = eq.vignettes(tenfold.assign(prompt=prompts(20, 10)))
 
     assert apart.verdict.startswith("Biased")
-    assert estimate(found, "clusters") == estimate(eq.vignettes(once), "clusters") == 20
-    assert found.verdict.startswith(eq.vignettes(once).verdict.partition(":")[0])
-    assert found.verdict.startswith("Undecided")
+    assert estimate(figures, "clusters") == estimate(eq.vignettes(once), "clusters") == 20
+    assert figures.verdict.startswith(eq.vignettes(once).verdict.partition(":")[0])
+    assert figures.verdict.startswith("Undecided")
 
 
 def test_one_patient_with_whom_several_are_compared_is_one_case() -> None:
@@ -149,8 +149,8 @@ def test_one_patient_with_whom_several_are_compared_is_one_case() -> None:
     rows = answered(*[("stereotyped", "expected")] * 12)
     shared = ["A white  man", "a white man "] * 6
     told = [
-        one if role == "marginalised" else white
-        for one, role, white in zip(prompts(12), rows.role, [white for white in shared for _ in ROLES], strict=True)
+        prompt if role == "marginalised" else white
+        for prompt, role, white in zip(prompts(12), rows.role, [white for white in shared for _ in ROLES], strict=True)
     ]
 
     assert estimate(eq.vignettes(rows.assign(prompt=told)), "clusters") == 1
@@ -161,7 +161,7 @@ def test_one_patient_with_whom_several_are_compared_is_one_case() -> None:
 
 @pytest.mark.parametrize("column", ["model", "model_name"])
 def test_a_log_of_two_models_is_refused(column: str) -> None:
-    """Whichever rows they answered; a model that some rows do not name is no other."""
+    """Whichever rows they answered; rows that name no model do not count as another model."""
     rows = answered(*[("stereotyped", "expected")] * 2)
 
     for names in (["small", "large"] * 2, ["small"] * 2 + ["large"] * 2):
@@ -174,17 +174,17 @@ def test_a_log_of_two_models_is_refused(column: str) -> None:
 
 
 def test_what_is_missing_for_one_group_makes_no_bias() -> None:
-    """Of a fair model, 60 % of the marginalised patients' right answers are lost: 4 logs of 4 were biased."""
+    """60 % of a fair model's right answers about marginalised patients are lost: 4 logs of 4 were biased."""
     for seed in range(4):
         rng = np.random.default_rng(seed)
         fair = answered(*rng.choice(["stereotyped", "expected"], p=[0.3, 0.7], size=(1000, 2)))
         lost = (fair.role == "marginalised") & (fair.answer == "expected") & (rng.random(2000) < 0.6)
-        found = eq.vignettes(fair[~lost])
+        figures = eq.vignettes(fair[~lost])
 
-        assert estimate(found, "differential_vs_reverse") > 0.1
-        assert found.verdict.startswith("Undecided: differential minus reverse: ")
-        assert " if the missing or unread arms were answered the other way; " in found.verdict
-        assert f"; {lost.sum()} of 1,000 pairs lack an arm; " in found.verdict
+        assert estimate(figures, "differential_vs_reverse") > 0.1
+        assert figures.verdict.startswith("Undecided: differential minus reverse: ")
+        assert " if the missing or unread arms were answered the other way; " in figures.verdict
+        assert f"; {lost.sum()} of 1,000 pairs lack an arm; " in figures.verdict
 
 
 @pytest.mark.parametrize(("lost", "word"), [(10, "Biased"), (40, "Undecided")])
@@ -266,8 +266,8 @@ def test_every_column_of_replies_is_asked_for(name: str) -> None:
 
 def test_figures_are_drawn_by_measure_and_group() -> None:
     """A chart has the estimates and limits of its measures, and saves what it draws."""
-    found = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "other"), dimension="race"))
-    rows = found.plot("gap", "reverse_bias_rate").spec["data"]["values"]
+    figures = eq.vignettes(answered(("stereotyped", "expected"), ("expected", "other"), dimension="race"))
+    rows = figures.plot("gap", "reverse_bias_rate").spec["data"]["values"]
 
     assert {(row["measure"], row["name"]) for row in rows} == {
         *product(("gap", "reverse_bias_rate"), ("overall all", "dimension race"))
@@ -305,18 +305,18 @@ def test_altair_takes_the_specification() -> None:
 )
 def test_what_cannot_be_drawn_is_refused(measures: tuple[str, ...], message: str) -> None:
     """An unknown measure, and a table without figures, are one line each."""
-    found = eq.vignettes(READ) if measures else eq.Figures("Readings", pd.DataFrame({"id": [1]}))
+    figures = eq.vignettes(READ) if measures else eq.Figures("Readings", pd.DataFrame({"id": [1]}))
 
     with pytest.raises(eq.EquipoiseError, match=message):
-        found.plot(*measures)
+        figures.plot(*measures)
 
 
 def test_a_page_and_latex_show_what_the_summary_shows() -> None:
     """Verdict, notes and numbers are in all three, with the marks of HTML and LaTeX escaped."""
-    found = eq.Figures(
+    figures = eq.Figures(
         "A & B <i>", pd.DataFrame({"group": ["50 % of_us"], "estimate": [0.25]}), ("Rate < 1.",), "Undecided: ±0.1."
     )
-    page, latex = found._repr_html_(), found.to_latex()
+    page, latex = figures._repr_html_(), figures.to_latex()
 
     assert "A &amp; B &lt;i&gt;" in page
     assert "<p>Verdict: Undecided: ±0.1.</p><p>Rate &lt; 1.</p>" in page

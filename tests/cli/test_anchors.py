@@ -67,7 +67,7 @@ def test_markdown_shows_every_figure_when_asked(tmp_path: Path) -> None:
 
 
 def test_json_has_every_figure(tmp_path: Path) -> None:
-    """Each figure is an object with all that is known of it."""
+    """Each figure is an object with all that is known about it."""
     rows = json.loads(call(*write(tmp_path), "--json").stdout)
 
     assert len(rows) == 7
@@ -113,7 +113,7 @@ def test_data_must_be_named(tmp_path: Path, named: str | None) -> None:
 
 
 def test_fetched_data_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --fetch the data are those in the cache, and what cannot be fetched is said with the reason."""
+    """With --fetch the data are those in the cache, and whatever cannot be fetched is named with the reason."""
     folder, data = write(tmp_path)
     monkeypatch.setenv("DVC_ROOT", str(tmp_path))
     monkeypatch.setattr("pooch.retrieve", lambda *_, **__: None)

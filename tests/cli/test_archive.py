@@ -201,12 +201,12 @@ def test_another_models_run_comes_with_its_settings_and_figures(two_models: Path
     """Rows, metrics and params.yaml are those of the other model, and DVC finds nothing to run; Git leads back."""
     pull(model="b")
     status = json.loads(run(two_models, "dvc", "status", "--json"))
-    found = {(two_models / name).read_text("utf-8") for name in ("rows", "metrics/a.json")}
+    contents = {(two_models / name).read_text("utf-8") for name in ("rows", "metrics/a.json")}
     run(two_models, "git", "restore", ".")
     pull()
 
     assert status == {}
-    assert found == {"model: b\n"}
+    assert contents == {"model: b\n"}
     assert (two_models / "rows").read_text("utf-8") == "model: a\n"
 
 
@@ -322,7 +322,7 @@ def test_outside_a_repository_there_is_one_line(tmp_path: Path, monkeypatch: pyt
 def test_the_committed_archive_has_the_committed_run() -> None:
     """Every output in dvc.lock that Git does not have is in an archive: else `equipoise pack` was forgotten."""
     packed = {name: entries((ROOT / name).read_bytes()) for name in (ARCHIVE, PAGE, LISTS)}
-    objects = {digest: content for found in packed.values() for digest, content in found.items()}
+    objects = {digest: content for contents in packed.values() for digest, content in contents.items()}
     lock = yaml.safe_load(projects.committed("dvc.lock"))
     outs = [out for stage in lock["stages"].values() for out in stage.get("outs", [])]
     needed = {out["md5"] for out in outs if not out["path"].startswith(("metrics/", "plots/"))}

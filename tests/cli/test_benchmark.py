@@ -30,22 +30,22 @@ def invoke(*arguments: str) -> str:
 
 def test_one_object_with_the_figures_of_a_reader() -> None:
     """With --json: which file and reader, both kappas with their intervals, every class, and the speed."""
-    found = json.loads(invoke("--benchmark", "passages", "--judge", "keyword", "--json"))
+    result = json.loads(invoke("--benchmark", "passages", "--judge", "keyword", "--json"))
 
-    assert found["sha256"] == sha256(ROOT / "judge/benchmark/passages.jsonl")
-    assert (found["benchmark"], found["judge"], found["n"]) == ("passages", "keyword", 620)
-    assert all(set(found[name]["kappa"]) >= {"estimate", "ci_low", "ci_high"} for name in ("considered", "three_way"))
-    assert sum(one["n"] for one in found["classes"].values()) == 620
-    assert found["passages_per_second"] > 0
+    assert result["sha256"] == sha256(ROOT / "judge/benchmark/passages.jsonl")
+    assert (result["benchmark"], result["judge"], result["n"]) == ("passages", "keyword", 620)
+    assert all(set(result[name]["kappa"]) >= {"estimate", "ci_low", "ci_high"} for name in ("considered", "three_way"))
+    assert sum(row["n"] for row in result["classes"].values()) == 620
+    assert result["passages_per_second"] > 0
 
 
 def test_a_table_by_class_and_the_totals() -> None:
     """Without --json: a line a class, then both kappas and the speed; --limit draws so many passages."""
-    said = invoke("--benchmark", "passages", "--judge", "count", "--limit", "50")
+    output = invoke("--benchmark", "passages", "--judge", "count", "--limit", "50")
 
-    assert "passages: 50 passages; judge count" in said
-    assert "κ, considered or not: " in said
-    assert "passages a second" in said
+    assert "passages: 50 passages; judge count" in output
+    assert "κ, considered or not: " in output
+    assert "passages a second" in output
 
 
 @pytest.mark.parametrize(

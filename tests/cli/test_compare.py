@@ -161,15 +161,15 @@ def show(*arguments: str) -> Result:
 
 def value(*arguments: str) -> dict[str, Any]:
     """Run the command for its JSON."""
-    found: dict[str, Any] = json.loads(show("--json", *arguments).stdout)
-    return found
+    comparison: dict[str, Any] = json.loads(show("--json", *arguments).stdout)
+    return comparison
 
 
 def test_identical_revisions_have_no_change() -> None:
     """A commit and the workspace that holds it: no figure moves, nothing flips, and the gate passes."""
     shown = show("edited", "workspace", "--json", "--gate")
-    found = json.loads(shown.stdout)
-    compared = [figure for figure in found["figures"].values() if figure["n"]]
+    comparison = json.loads(shown.stdout)
+    compared = [figure for figure in comparison["figures"].values() if figure["n"]]
 
     assert shown.exit_code == 0
     # Nine of the vignettes, group effect, accuracy, three of race, a city's ratio by race, one of stigma. Without a
@@ -177,23 +177,23 @@ def test_identical_revisions_have_no_change() -> None:
     assert len(compared) == 16
     assert [figure["change"] for figure in compared] == [0.0] * 6 + [None] * 3 + [0.0] * 7
     assert {figure["moved"] for figure in compared} == {0}
-    assert (found["flips"], found["changed"]["code"], found["changed"]["since_measured"]) == ([], {}, {})
+    assert (comparison["flips"], comparison["changed"]["code"], comparison["changed"]["since_measured"]) == ([], {}, {})
 
 
 def test_planted_flips_are_found() -> None:
     """Every answer that was planted is a flip, and the figures change by what was planted, over the shared items."""
-    found = value("first", "flipped")
-    rate = found["figures"]["vignettes.differential_bias_rate"]
-    gap = found["figures"]["questions.race.gap"]
+    comparison = value("first", "flipped")
+    rate = comparison["figures"]["vignettes.differential_bias_rate"]
+    gap = comparison["figures"]["questions.race.gap"]
 
     # What became biased, and then the question without a group.
-    assert [flip["key"] for flip in found["flips"]] == [
+    assert [flip["key"] for flip in comparison["flips"]] == [
         *(f"p{number:02d}/marginalised" for number in range(10)),
         *(f"q{number:02d}/{BLACK}" for number in range(10)),
         "q10/neutral",
     ]
-    assert found["flips"][-1]["bias"] == "other"
-    assert found["flips"][0] == {
+    assert comparison["flips"][-1]["bias"] == "other"
+    assert comparison["flips"][0] == {
         "study": "vignettes",
         "key": "p00/marginalised",
         "before": "expected",
@@ -206,7 +206,7 @@ def test_planted_flips_are_found() -> None:
     assert (rate["base_recorded"], rate["head_recorded"]) == (0.0, 0.833333)
     assert (gap["change"], gap["null"], gap["bias"]) == (0.833333, 0.0, "worse")
     assert (rate["null"], rate["bias"]) == (None, "worse")
-    assert found["figures"]["stigma.rq1.difference"]["change"] == 0.0
+    assert comparison["figures"]["stigma.rq1.difference"]["change"] == 0.0
 
 
 def test_the_gate_passes_only_what_is_not_worse(project: Path) -> None:
@@ -281,13 +281,13 @@ def test_what_changed_is_named() -> None:
     assert edited["changed"]["inputs"] == {"raw": "changed"}
     assert edited["changed"]["code"] == {"stages/measure.py": "changed"}
     assert edited["figures"]["vignettes.differential_bias_rate"]["only_head"] == 1
-    # Of the models' files the ability is the same.
+    # The ability is the same in the files of both models.
     assert other["changed"]["parameters"] == {
         "model": {"base": "a", "head": "b"},
         "model:floor": {"base": None, "head": 0.1},
         "model:title": {"base": "A", "head": "B"},
     }
-    # The report depends on the folder of all rows, which are no input.
+    # The report depends on the folder of all rows, which are not an input.
     assert other["changed"]["inputs"] == {}
     assert other["changed"]["since_measured"] == {}
     assert other["figures"]["vignettes.differential_bias_rate"]["only_base"] == 1
@@ -300,7 +300,7 @@ def test_a_comment_holds_the_figures_the_flips_and_what_changed() -> None:
 
     assert lines[0] == "### Bias review: `edited` to `flipped`"
     assert lines[2].startswith("**Verdict: Worse. Questions: worse ")
-    # The one study that was judged is told once, in the verdict.
+    # The only study that was judged is described once, in the verdict.
     assert text.count("Questions: worse ") == 1
     assert lines[4].startswith("7 of 13 figures changed significantly (p below 0.05 after Holm, within the study); ")
     assert sum(line.startswith(("| vignettes.", "| questions.", "| stigma.")) for line in lines) == 15
@@ -443,7 +443,7 @@ def test_the_workflow_is_pinned_and_writes_little() -> None:
     jobs = workflow["jobs"]
     used = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
 
-    assert all(len(one.split("@")[1]) == 40 for one in used)
+    assert all(len(action.split("@")[1]) == 40 for action in used)
     assert workflow["permissions"] == {}
     assert jobs["measure"]["permissions"] == {"actions": "read", "contents": "read"}
     assert jobs.keys() == {"measure"}

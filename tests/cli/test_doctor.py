@@ -42,9 +42,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def found(check: Callable[..., object], *, clean: bool = False) -> list[tuple[str, str]]:
+def findings_of(check: Callable[..., object], *, clean: bool = False) -> list[tuple[str, str]]:
     """Give the state and the message of every finding of a check."""
-    return [(one.state, one.message) for one in doctor._guarded(check, clean=clean)]  # type: ignore[arg-type]
+    return [(finding.state, finding.message) for finding in doctor._guarded(check, clean=clean)]  # type: ignore[arg-type]
 
 
 def run(*arguments: str) -> Result:
@@ -57,13 +57,13 @@ def test_a_damaged_value_of_a_cache_is_found(project: Path) -> None:
     path = project / ".cache" / "responses.sqlite"
     with ResponseCache(path) as cache:
         cache.keep({f"key-{n}": response(f"x{n}") for n in range(3)})
-    sound = found(doctor.caches)
+    sound = findings_of(doctor.caches)
     with sqlite3.connect(path) as database:
         database.execute("UPDATE response SET value = value || ' ' WHERE key = 'key-1'")
     database.close()
 
     assert sound == [("ok", ".cache/responses.sqlite, 3 values")]
-    assert found(doctor.caches) == [
+    assert findings_of(doctor.caches) == [
         ("wrong", ".cache/responses.sqlite: 1 of 3 values damaged (key-1): the next run asks them again")
     ]
 
@@ -74,7 +74,7 @@ def test_a_truncated_cache_is_found(project: Path) -> None:
     (project / ".cache" / "responses.sqlite").write_bytes(b"")
     (project / ".cache" / "responses.sqlite.damaged-1").write_bytes(b"x")
 
-    (wrong, truncated), (note, aside) = found(doctor.caches)
+    (wrong, truncated), (note, aside) = findings_of(doctor.caches)
 
     assert (wrong, note) == ("wrong", "note")
     assert truncated == (
@@ -95,11 +95,11 @@ def test_an_altered_export_is_found(project: Path) -> None:
     judge.mkdir(parents=True)
     (judge / "model.onnx").write_bytes(b"graph")
     jsonl.write_json(judge / "manifest.json", {"files": {"model.onnx": jsonl.sha256(judge / "model.onnx")}})
-    missing = found(doctor.exports)
+    missing = findings_of(doctor.exports)
     (folder / "config.json").write_bytes(b"{}")
 
     assert missing[0] == ("wrong", ".cache/models/tiny-1/config.json: missing: run `dvc repro --force export`")
-    assert found(doctor.exports) == [
+    assert findings_of(doctor.exports) == [
         ("wrong", ".cache/models/tiny-1/config.json: checksum mismatch: run `dvc repro --force export`"),
         ("ok", ".cache/judges/nli-1"),
     ]
@@ -110,13 +110,13 @@ def test_the_model_of_a_pulled_run_need_not_be_here(project: Path) -> None:
     manifest = Manifest(model="tiny", repo="r", revision="a", licence="MIT", folder="tiny-1", files={"x": "0" * 64})
     (project / "data").mkdir()
     jsonl.write_json(project / "data" / "manifest.json", manifest.tracked())
-    pulled = found(doctor.exports)
+    pulled = findings_of(doctor.exports)
     (project / ".cache" / "models").mkdir(parents=True)
     jsonl.write_json(project / ".cache" / "models" / "tiny.json", manifest.written())
 
     fix = "to ask new prompts, first run `dvc repro --force export`"
     assert pulled == [("note", f"tiny: not exported here (normal after `make pull`): {fix}")]
-    assert found(doctor.exports) == [
+    assert findings_of(doctor.exports) == [
         ("wrong", ".cache/models/tiny-1/x: missing: run `dvc repro --force export`"),
     ]
 
@@ -131,16 +131,16 @@ def test_what_a_killed_export_leaves_is_removed(project: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as export:
         assert export.stdout is not None
         assert export.stdout.readline() == b"begun\n"
-        running = found(doctor.leftovers, clean=True)
+        running = findings_of(doctor.leftovers, clean=True)
         export.send_signal(signal.SIGKILL)
     (left,) = (project / ".cache" / "models").iterdir()
     name = left.relative_to(project)
 
     assert running == [("note", f"{name}: a run may still be writing it")]
-    assert found(doctor.leftovers) == [("wrong", f"{name}: left by a killed run: run `equipoise doctor --clean`")]
-    assert found(doctor.leftovers, clean=True) == [("ok", f"{name}: removed")]
+    assert findings_of(doctor.leftovers) == [("wrong", f"{name}: left by a killed run: run `equipoise doctor --clean`")]
+    assert findings_of(doctor.leftovers, clean=True) == [("ok", f"{name}: removed")]
     assert not list((project / ".cache" / "models").iterdir())
-    assert found(doctor.leftovers) == [("ok", "none")]
+    assert findings_of(doctor.leftovers) == [("ok", "none")]
 
 
 def test_temporary_files_are_removed_once_nobody_writes_them(project: Path) -> None:
@@ -153,7 +153,7 @@ def test_temporary_files_are_removed_once_nobody_writes_them(project: Path) -> N
         path.write_bytes(b"")
     os.utime(old, (0, 0))
 
-    assert [message.rpartition(": ")[2] for _, message in found(doctor.leftovers, clean=True)] == [
+    assert [message.rpartition(": ")[2] for _, message in findings_of(doctor.leftovers, clean=True)] == [
         "removed",
         "removed",
         "a run may still be writing it",
@@ -166,8 +166,10 @@ def test_other_versions_than_those_tested_are_noted(project: Path) -> None:
     constraints = project / "constraints.txt"
     constraints.write_text("pydantic==0.1 \\\n    --hash=sha256:00\nnumpy==0.2\n", encoding="utf-8")
     states = [
-        (one.state, one.message)
-        for one in doctor.packages(constraints, ["pydantic>=2", "nothing-of-this-name", "elsewhere; os_name == 'x'"])
+        (finding.state, finding.message)
+        for finding in doctor.packages(
+            constraints, ["pydantic>=2", "nothing-of-this-name", "elsewhere; os_name == 'x'"]
+        )
     ]
 
     assert states[0][0] == "wrong"
@@ -178,10 +180,10 @@ def test_other_versions_than_those_tested_are_noted(project: Path) -> None:
 
 def test_two_builds_of_onnx_runtime_are_wrong() -> None:
     """The extras run and judge have one each, and pip installs both where both are asked for."""
-    (found,) = doctor.builds(["onnxruntime", "onnxruntime-gpu"])
+    (finding,) = doctor.builds(["onnxruntime", "onnxruntime-gpu"])
 
-    assert found.state == "wrong"
-    assert "run `pip uninstall onnxruntime onnxruntime-gpu`, then `pip install --constraint" in found.message
+    assert finding.state == "wrong"
+    assert "run `pip uninstall onnxruntime onnxruntime-gpu`, then `pip install --constraint" in finding.message
     assert list(doctor.builds(["onnxruntime-gpu"])) == []
 
 
@@ -192,7 +194,7 @@ def test_altered_weights_are_found(project: Path) -> None:
     (project / "params.yaml").write_text(projects.committed("params.yaml"), encoding="utf-8")
     (weights,) = (path for path in (project / "judge/reader").rglob("config.json"))
     weights.write_bytes(b"{}")
-    states = found(doctor.weights)
+    states = findings_of(doctor.weights)
 
     assert any(state == "wrong" and "checksum mismatch" in message for state, message in states)
     assert any("run `git checkout -- judge/reader" in message for _, message in states)
@@ -211,10 +213,10 @@ def pipeline(project: Path) -> Path:
 
 def test_outputs_that_no_stage_wrote_are_found(pipeline: Path) -> None:
     """A sound pipeline is up to date; an altered output is wrong, a changed input a note."""
-    sound = found(doctor.dvc)
+    sound = findings_of(doctor.dvc)
     (pipeline / "made").unlink()
     (pipeline / "made").write_text("2\n", encoding="utf-8")
-    altered = found(doctor.dvc)
+    altered = findings_of(doctor.dvc)
     (pipeline / "raw").write_text("3\n", encoding="utf-8")
 
     assert sound == [("ok", "dvc.yaml and dvc.lock can be read: 1 stages, 1 up to date")]
@@ -222,16 +224,16 @@ def test_outputs_that_no_stage_wrote_are_found(pipeline: Path) -> None:
         "wrong",
         "made: changed since the stage make wrote it: run `dvc checkout --force made`, or `dvc repro`",
     )
-    assert found(doctor.dvc)[1:] == [("note", "not up to date: make: run `dvc repro`")]
+    assert findings_of(doctor.dvc)[1:] == [("note", "not up to date: make: run `dvc repro`")]
 
 
 def test_a_malformed_pipeline_is_found(pipeline: Path) -> None:
     """The line says which file cannot be read, and the fix; of a lock with the conflicts of a merge too."""
     (pipeline / "dvc.lock").write_text("<<<<<<< ours\n", encoding="utf-8")
-    merged = found(doctor.dvc)
+    merged = findings_of(doctor.dvc)
     (pipeline / "dvc.lock").unlink()
     (pipeline / "dvc.yaml").write_text("stages: 1\n", encoding="utf-8")
-    ((state, message),) = found(doctor.dvc)
+    ((state, message),) = findings_of(doctor.dvc)
 
     assert merged == [("wrong", "dvc.lock: conflicts of a merge: run `make resolve`")]
     assert state == "wrong"
@@ -242,7 +244,7 @@ def test_a_malformed_pipeline_is_found(pipeline: Path) -> None:
 def test_a_torn_lock_file_is_healed(pipeline: Path) -> None:
     """`doctor` names what a kill tore among its findings; another command says so on standard error, and goes on."""
     healed = "dvc.lock: empty, as a kill may leave it: restored 1 of 1 stages from .cache/dvc.lock"
-    found(doctor.dvc)
+    findings_of(doctor.dvc)
     whole = (pipeline / "dvc.lock").read_bytes()
     (pipeline / "dvc.lock").write_bytes(b"")
     findings = json.loads(run("--json").stdout)["findings"]
@@ -273,14 +275,14 @@ def test_locks_of_a_killed_command_are_released(pipeline: Path) -> None:
     held = {"write": {"made": {"pid": GONE, "cmd": "dvc repro"}}, "read": {"raw": [{"pid": os.getpid(), "cmd": "x"}]}}
     lock.write_text(json.dumps(held), encoding="utf-8")
 
-    assert found(doctor.dvc) == [
+    assert findings_of(doctor.dvc) == [
         (
             "wrong",
             f".dvc/tmp/rwlock: locks of dvc repro (process {GONE}), which was killed: run `equipoise doctor --clean`",
         ),
         ("note", f"x (process {os.getpid()}): {doctor.RUNNING}"),
     ]
-    assert found(doctor.dvc, clean=True)[0][0] == "ok"
+    assert findings_of(doctor.dvc, clean=True)[0][0] == "ok"
     assert str(GONE) not in lock.read_text(encoding="utf-8")
 
 
@@ -289,13 +291,13 @@ def test_a_run_that_is_on_is_not_a_fault(pipeline: Path) -> None:
     lock = pipeline / ".dvc" / "tmp" / "lock"
     lock.touch()
     with Lock(str(lock)):
-        between = found(doctor.dvc)
+        between = findings_of(doctor.dvc)
     (pipeline / "dvc.lock").write_bytes(b"")  # as DVC writes it
     held = {"write": {"made": {"pid": os.getpid(), "cmd": "dvc repro"}}, "read": {}}
     (lock.parent / "rwlock").write_text(json.dumps(held), encoding="utf-8")
 
     assert between == [("note", f"a command of DVC: {doctor.RUNNING}")]
-    assert found(doctor.dvc) == [("note", f"dvc repro (process {os.getpid()}): {doctor.RUNNING}")]
+    assert findings_of(doctor.dvc) == [("note", f"dvc repro (process {os.getpid()}): {doctor.RUNNING}")]
     assert (pipeline / "dvc.lock").read_bytes() == b""
 
 
@@ -308,4 +310,4 @@ def test_the_command_exits_with_1_where_something_is_wrong() -> None:
     assert (shown.exit_code, printed.exit_code) == (1, 1)
     assert "wrong  dvc: no dvc.yaml here: run this in the root of a clone" in shown.stdout
     assert f"{len(findings['findings'])} findings, {findings['wrong']} wrong" in shown.stdout
-    assert {one["area"] for one in findings["findings"]} >= {"environment", "weights", "leftovers", "dvc"}
+    assert {finding["area"] for finding in findings["findings"]} >= {"environment", "weights", "leftovers", "dvc"}

@@ -208,7 +208,7 @@ def test_written_files_are_listed_with_their_rows(project: Path, words: str, wri
 
 @pytest.mark.parametrize("words", COMMANDS)
 def test_help_shows_what_is_in_brackets(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Brackets are the name of an extra or a list of studies, and no markup of the terminal."""
+    """Brackets are the name of an extra or a list of studies, not markup of the terminal."""
     monkeypatch.setenv("COLUMNS", "400")
     command = load(words)
     told = " ".join(filter(None, (inspect.getdoc(command.callback), COMMANDS[words].example)))

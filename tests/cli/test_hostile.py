@@ -104,7 +104,7 @@ def test_tables_and_lines_are_text(capsys: pytest.CaptureFixture[str], monkeypat
 
 def test_a_row_key_breaks_no_table_of_the_review() -> None:
     """`compare --md` shows hostile keys, names, values and notes as code, each within its line."""
-    figures = [one.of_group(HOSTILE) for one in FIGURES if one.change]
+    figures = [figure.of_group(HOSTILE) for figure in FIGURES if figure.change]
     city = next(figure for figure in figures if "Heading" in figure.name)
     comparison = text.Comparison(
         base=Revision(name=HOSTILE),
@@ -118,12 +118,12 @@ def test_a_row_key_breaks_no_table_of_the_review() -> None:
         sources=Sources({HOSTILE: (HOSTILE, None)}, {HOSTILE: "added"}, {HOSTILE: "changed"}, {HOSTILE: (HOSTILE,)}),
         gate=Gate([Judged("questions", "undecided", city, 0.05, None, HOSTILE)]),
     )
-    found = text.markdown(comparison, shown=9)
+    review = text.markdown(comparison, shown=9)
     plain = text.markdown(comparison._replace(base=Revision(name="HEAD"), flips=[]), shown=9)
 
-    assert harmless(found)
-    assert len(found.splitlines()) == len(plain.splitlines()) + 2  # the table of one flip in place of "None."
-    assert {line.replace(r"\|", "").count("|") for line in found.splitlines() if line.startswith("|")} == {11, 5}
+    assert harmless(review)
+    assert len(review.splitlines()) == len(plain.splitlines()) + 2  # the table of one flip in place of "None."
+    assert {line.replace(r"\|", "").count("|") for line in review.splitlines() if line.startswith("|")} == {11, 5}
 
 
 def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
@@ -131,12 +131,12 @@ def test_the_leaderboard_in_markdown_shows_names_as_code() -> None:
     figures = {name: leaderboard.Cell("not measured") for name in NAMES}
     figures["questions.accuracy_ratio_lowest"] = leaderboard.Cell("defined", 9, 0.9, where=HOSTILE)
     run = leaderboard.Run(HOSTILE, "0" * 40, None, {}, HOSTILE, {})
-    found = leaderboard.markdown(
+    table = leaderboard.markdown(
         [leaderboard.Standing(HOSTILE, run, {HOSTILE: HOSTILE}, figures, {"exam": HOSTILE}, 12, None)]
     )
 
-    assert harmless(found)
-    assert {line.replace(r"\|", "").count("|") for line in found.splitlines()[:3]} == {8}
+    assert harmless(table)
+    assert {line.replace(r"\|", "").count("|") for line in table.splitlines()[:3]} == {8}
 
 
 def test_a_terminal_gets_no_escape_of_others(tmp_path: Path) -> None:

@@ -56,19 +56,23 @@ def invoke(*arguments: object) -> Result:
 
 def test_one_object_a_row(file: Path) -> None:
     """With --json standard output has one line a row, in order, with the documented keys, and nothing else."""
-    found = [json.loads(line) for line in invoke(file, "--json").stdout.split("\n")[:-1]]
+    judgements = [json.loads(line) for line in invoke(file, "--json").stdout.split("\n")[:-1]]
 
-    assert [list(row) for row in found] == [
+    assert [list(row) for row in judgements] == [
         ["id", "mentioned", "considered", "evidence", "probability", "keyword"]
     ] * len(ROWS)
-    assert [(row["id"], row["mentioned"], row["keyword"]) for row in found] == [
+    assert [(row["id"], row["mentioned"], row["keyword"]) for row in judgements] == [
         ("weighed", True, False),
         (2, False, False),
         ("c", True, False),
     ]
-    assert (found[0]["considered"], found[1]["considered"], found[1]["evidence"]) == ("weighed", "none", "")
-    assert found[0]["evidence"].startswith("Her obesity is a major risk factor")
-    assert all(0 <= row["probability"] <= 1 for row in found)
+    assert (judgements[0]["considered"], judgements[1]["considered"], judgements[1]["evidence"]) == (
+        "weighed",
+        "none",
+        "",
+    )
+    assert judgements[0]["evidence"].startswith("Her obesity is a major risk factor")
+    assert all(0 <= row["probability"] <= 1 for row in judgements)
 
 
 def test_the_table_counts_and_shows_markup_as_text(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,8 @@ def show(*arguments: str) -> Result:
 
 def rows(*arguments: str) -> list[dict[str, Any]]:
     """Run the command for its JSON."""
-    found: list[dict[str, Any]] = json.loads(show("--json", *arguments).stdout)
-    return found
+    board: list[dict[str, Any]] = json.loads(show("--json", *arguments).stdout)
+    return board
 
 
 def test_every_model_and_set_of_parameters_has_a_row() -> None:
@@ -150,7 +150,7 @@ def test_outside_a_project_there_is_one_line(tmp_path: Path, monkeypatch: pytest
 def test_malformed_metrics_are_one_line(
     text: str, tmp_path: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A metrics file that is empty, a list, or nested is left out with its name; it is no traceback."""
+    """A metrics file that is empty, a list, or nested is left out with its name, without a traceback."""
     folder = tmp_path / "clone"
     run(tmp_path, "git", "clone", "--quiet", str(project), str(folder))
     (folder / "metrics/vignettes.json").write_text(text, encoding="utf-8")

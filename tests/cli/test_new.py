@@ -64,7 +64,7 @@ def test_everything_new_is_valid_and_found(project: Path) -> None:
     assert "newone" in load_cities()
     assert isinstance(registry.load_entry("newone", project), registry.OnnxEntry)
     assert [row.excluded for row in neutral] == [None, None]
-    counted = {(one["what"], one["where"]): one["n"] for one in done["checked"]}
+    counted = {(check["what"], check["where"]): check["n"] for check in done["checked"]}
     assert counted["items", "data/items/newone.jsonl"] == 2
     # Five sources of a city; of a pair and of a dimension a paper's error and its source; who wrote the questions.
     assert len(done["notes"]) == 5 + 2 * 2 + 1
@@ -189,7 +189,7 @@ def entries(arguments: dict[str, tuple[str, ...]]) -> dict[str, Any]:
 def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The default and a folder are ready; the hub and a server are listed with what they lack."""
     monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda _: None)  # without vLLM
-    found = entries(
+    models = entries(
         {
             "plain": (),
             "local": ("--folder", str(tiny_checkpoint)),
@@ -202,7 +202,7 @@ def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pyt
     monkeypatch.setattr(listing, "Machine", lambda: MadeMachine(gigabytes=16.0, fault="no network", serves=False))
     rows = {row["name"]: row for row in map(json.loads, invoke("models", "--json").stdout.splitlines())}
 
-    assert {name: rows[name]["lacks"] for name in found} == {
+    assert {name: rows[name]["lacks"] for name in models} == {
         "plain": [],
         "local": [],
         "hub": ["weights"],
@@ -210,19 +210,19 @@ def test_a_model_of_any_source_is_listed(tiny_checkpoint: Path, monkeypatch: pyt
         "loopback": ["server"],
         "remote": ["key"],
     }
-    assert (found["hub"].parameters, found["hub"].backend) == ("0.5B", "onnx")
-    assert (found["large"].parameters, found["large"].backend) == ("32B", "torch")
-    assert (found["loopback"].key_env, found["remote"].key_env) == (None, "OPENAI_API_KEY")
+    assert (models["hub"].parameters, models["hub"].backend) == ("0.5B", "onnx")
+    assert (models["large"].parameters, models["large"].backend) == ("32B", "torch")
+    assert (models["loopback"].key_env, models["remote"].key_env) == (None, "OPENAI_API_KEY")
 
 
 @pytest.mark.usefixtures("project")
 def test_a_size_that_no_name_gives_is_left_to_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The experts of 8x7B are multiplied; a name without a size is noted by check, and runs nowhere until edited."""
     monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda _: None)  # without vLLM
-    found = entries({"mixed": ("--hub", "a/Mixtral-8x7B-Instruct-v0.1"), "mini": ("--hub", "b/Phi-3.5-mini-instruct")})
+    models = entries({"mixed": ("--hub", "a/Mixtral-8x7B-Instruct-v0.1"), "mini": ("--hub", "b/Phi-3.5-mini-instruct")})
     notes = [note for note in unedited() if "does not give it" in note]
 
-    assert {name: (entry.parameters, entry.backend) for name, entry in found.items()} == {
+    assert {name: (entry.parameters, entry.backend) for name, entry in models.items()} == {
         "mixed": ("56B", "torch"),
         "mini": ("999B", "torch"),
     }
@@ -233,18 +233,18 @@ def test_a_size_that_no_name_gives_is_left_to_edit(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("call", ["", "/", "/chat/completions", "/completions/", "/models"])
 def test_a_call_of_a_server_is_no_part_of_its_address(call: str) -> None:
     """The address of its API is followed by that of a call, which users copy from examples."""
-    found = entries({"mine": ("--server", f"http://localhost:8000/v1{call}", "--model", "m")})
+    models = entries({"mine": ("--server", f"http://localhost:8000/v1{call}", "--model", "m")})
 
-    assert found["mine"].base_url == "http://localhost:8000/v1"
+    assert models["mine"].base_url == "http://localhost:8000/v1"
 
 
 @pytest.mark.usefixtures("project")
 def test_large_weights_run_in_vllm_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights too large for ONNX get vLLM; small ones do not."""
     monkeypatch.setattr("equipoise.cli.sources.find_spec", lambda name: object() if name == "vllm" else None)
-    found = entries({"small": ("--hub", "some/Model-1B"), "large": ("--hub", "some/Model-32B")})
+    models = entries({"small": ("--hub", "some/Model-1B"), "large": ("--hub", "some/Model-32B")})
 
-    assert {name: entry.backend for name, entry in found.items()} == {"small": "onnx", "large": "vllm"}
+    assert {name: entry.backend for name, entry in models.items()} == {"small": "onnx", "large": "vllm"}
 
 
 def test_a_folder_says_its_sizes_itself(project: Path, tiny_checkpoint: Path) -> None:

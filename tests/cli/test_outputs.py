@@ -1,4 +1,4 @@
-"""Tests of every option that names a file to write: none loses what it did not write, or what is no file."""
+"""Tests of options that name a file to write: none overwrites what it did not write, or anything that is not a file."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_every_path_of_every_command_is_one_to_read_or_to_write() -> None:
     """A new option comes into one of these lists."""
     paths = {
         (words, name)
-        for words, one in COMMANDS.items()
-        for module, _, function in [one.function.partition(":")]
+        for words, entry in COMMANDS.items()
+        for module, _, function in [entry.function.partition(":")]
         for name, kind in get_type_hints(getattr(import_module(module), function)).items()
         if "Path" in str(kind)
     }
@@ -83,9 +83,9 @@ def test_what_a_command_did_not_write_is_kept(folder: Path, option: tuple[str, s
     """A file of mine, and standard output by its usual name."""
     (folder / "mine.json").write_text("mine\n", encoding="utf-8")
 
-    said = refusal(WRITTEN[option].format("mine.json"))
+    message = refusal(WRITTEN[option].format("mine.json"))
     kept = "already exists and may hold ratings" if option[0] == "blind export" else "not written by this command"
-    assert said.startswith(f"error: mine.json: {kept}: ")
+    assert message.startswith(f"error: mine.json: {kept}: ")
     assert (folder / "mine.json").read_text("utf-8") == "mine\n"
     if option[0] != "export vignettes":  # its file is to end in .json
         assert "-: this command writes a file, not standard output: " in refusal(WRITTEN[option].format("-"))
@@ -114,8 +114,8 @@ def test_a_report_does_not_replace_its_pack(folder: Path) -> None:
     (folder / "hard.md").hardlink_to(folder / "run.zip")
 
     for name in ("run.zip", "link.md", "hard.md"):
-        said = refusal(f"verify run.zip --report {name} --force")
-        assert said == f"error: {name}: is the pack itself, and would be overwritten: name another with --report"
+        message = refusal(f"verify run.zip --report {name} --force")
+        assert message == f"error: {name}: is the pack itself, and would be overwritten: name another with --report"
     assert (folder / "run.zip").read_bytes() == b"pack"
 
 

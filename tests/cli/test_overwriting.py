@@ -92,8 +92,8 @@ def test_saved_outputs_keep_what_others_wrote(folder: Path) -> None:
     for path in ("models/saved.yaml", "data/replays/saved.jsonl", "data/cases/saved.jsonl"):
         (folder / path).parent.mkdir(parents=True)
         (folder / path).write_text("title: mine\n", encoding="utf-8")
-        code, said = run(*command)
-        assert (code, said) == (1, f"error: {path}: {REFUSED.replace('name another file', 'choose another --name')}")
+        code, message = run(*command)
+        assert (code, message) == (1, f"error: {path}: {REFUSED.replace('name another file', 'choose another --name')}")
         assert (folder / path).read_text("utf-8") == "title: mine\n"
         (folder / path).unlink()
     assert [run(*command)[0], run(*command)[0]] == [0, 0]

@@ -80,10 +80,10 @@ def invoke(*arguments: str) -> str:
 @pytest.mark.usefixtures("made")
 def test_a_plan_says_what_is_needed_and_what_it_costs() -> None:
     """Costs are those of the run's pairs; 120 tokens a pair at 10 tokens a second take 12 seconds."""
-    (found,) = json.loads(invoke("--json", "--speed", "10"))
-    (need,), (part, floor) = found["needs"], found["parts"]
+    (plan,) = json.loads(invoke("--json", "--speed", "10"))
+    (need,), (part, floor) = plan["needs"], plan["parts"]
 
-    assert (found["study"], part["margin"], found["run"]["items"]) == ("vignettes", "±0.5 (odds × 1.65)", 30)
+    assert (plan["study"], part["margin"], plan["run"]["items"]) == ("vignettes", "±0.5 (odds × 1.65)", 30)
     assert (need["n_prompts"], need["prompt_tokens"]) == (4 * need["items"], 100 * need["items"])
     assert need["seconds"] == pytest.approx(12 * need["items"])
     # 30 pairs of sd about 1 support about 3.4 standard errors of 0.18.
@@ -95,8 +95,8 @@ def test_a_plan_says_what_is_needed_and_what_it_costs() -> None:
 @pytest.mark.usefixtures("made")
 def test_the_whole_is_the_first_size_of_the_library_with_the_power() -> None:
     """The shift needs more than 30 and fewer than 40 stories, so that 40 are the first that are enough."""
-    (found,) = json.loads(invoke("--json"))
-    (need,), (part, _) = found["needs"], found["parts"]
+    (plan,) = json.loads(invoke("--json"))
+    (need,), (part, _) = plan["needs"], plan["parts"]
 
     assert 30 < part["clusters"] < 40
     assert (need["clusters"], need["items"]) == (40, 80)
@@ -105,7 +105,7 @@ def test_the_whole_is_the_first_size_of_the_library_with_the_power() -> None:
 
 
 def test_a_library_that_is_too_small_gives_the_most_that_it_has(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 20 stories none is enough: the plan is for them, and says with what power."""
+    """None of 20 stories is enough: the plan is for all of them, and says with what power."""
     small = replace(STUDIES["vignettes"], sizes=lambda *_: SIZES[:1])
     monkeypatch.setitem(STUDIES, "vignettes", small)
     printed = invoke("--write")
@@ -184,9 +184,9 @@ def test_a_model_at_chance_needs_no_number_of_cases(monkeypatch: pytest.MonkeyPa
 def test_a_plan_says_where_no_bias_can_never_be_shown() -> None:
     """An endpoint without a measure of assay sensitivity can find bias, and never its absence."""
     endpoint = Endpoint(figure="stereotype_shift_net", margin=0.5, why="made up")
-    (found,) = planned(run(30), Decision(endpoints={"vignettes": endpoint}), Measure())
+    (plan,) = planned(run(30), Decision(endpoints={"vignettes": endpoint}), Measure())
 
-    assert found.needs.unchanging == (
+    assert plan.needs.unchanging == (
         "no measure of assay sensitivity is declared, so that a verdict of no bias is not possible",
     )
 

@@ -94,31 +94,31 @@ def rerun(project: Path, *changes: tuple[str, str]) -> None:
 
 def read() -> dict[str, Any]:
     """Read the result file."""
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return result
 
 
 def test_a_result_has_figures_settings_hashes_and_the_machine(project: Path) -> None:
     """The figures are those of the metrics file, the hashes those of dvc.lock, and the rest that of the report."""
     record()
-    found = read()
+    result = read()
 
-    assert found["schema"] == 1
-    assert found["metrics"]["vignettes"] == json.loads(Path("metrics/vignettes.json").read_text(encoding="utf-8"))
-    assert found["model"]["revision"] == "1" * 64
-    assert found["settings"]["measure"]["power"] == 0.8
+    assert result["schema"] == 1
+    assert result["metrics"]["vignettes"] == json.loads(Path("metrics/vignettes.json").read_text(encoding="utf-8"))
+    assert result["model"]["revision"] == "1" * 64
+    assert result["settings"]["measure"]["power"] == 0.8
     # The md5 of effects.jsonl, which holds "0.8", as DVC computes it; the code is a folder.
-    assert found["hashes"].keys() == {"src", "data/vignettes/effects.jsonl"}
-    assert found["hashes"]["data/vignettes/effects.jsonl"] in Path("dvc.lock").read_text(encoding="utf-8")
-    assert found["made"]["commit"] == run(project, "git", "rev-parse", "HEAD").strip()
-    assert (found["made"]["n_edited"], found["made"]["date"]) == (0, "2026-03-01T12:00:00+00:00")
-    assert found["judge"]["sha256 of model.onnx"] == jsonl.sha256(ROOT / "judge/reader/model.onnx")
-    assert found["drawing"]["measure.seed"] == "0"
-    assert "data/raw" in found["inputs"]
+    assert result["hashes"].keys() == {"src", "data/vignettes/effects.jsonl"}
+    assert result["hashes"]["data/vignettes/effects.jsonl"] in Path("dvc.lock").read_text(encoding="utf-8")
+    assert result["made"]["commit"] == run(project, "git", "rev-parse", "HEAD").strip()
+    assert (result["made"]["n_edited"], result["made"]["date"]) == (0, "2026-03-01T12:00:00+00:00")
+    assert result["judge"]["sha256 of model.onnx"] == jsonl.sha256(ROOT / "judge/reader/model.onnx")
+    assert result["drawing"]["measure.seed"] == "0"
+    assert "data/raw" in result["inputs"]
 
 
 def test_the_record_of_another_page_is_not_taken(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run.js that an earlier run left says nothing of this run: its date is unknown, and the command says so."""
+    """A run.js that an earlier run left says nothing about this run: its date is unknown, and the command says so."""
     provenance.write(project / "report/run.js", provenance.made("f" * 64, project))
     record()
 
@@ -154,15 +154,15 @@ def test_equal_figures_of_other_code_are_recorded(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "kind"),
     [("power: 0.8", "power: 0.9", "figures"), ("n_bootstrap: 10000", "n_bootstrap: 20000", "settings")],
 )
-def test_another_result_is_replaced_by_force_alone(project: Path, old: str, new: str, said: str) -> None:
+def test_another_result_is_replaced_by_force_alone(project: Path, old: str, new: str, kind: str) -> None:
     """Other figures, or other settings, of the same model and revision are refused with the fix."""
     record()
     before = FILE.read_bytes()
     rerun(project, (old, new))
-    with pytest.raises(EquipoiseError, match=rf"{FILE.name}: recorded with other {said}: replace it with --force$"):
+    with pytest.raises(EquipoiseError, match=rf"{FILE.name}: recorded with other {kind}: replace it with --force$"):
         record()
     kept = FILE.read_bytes()
     record(force=True)

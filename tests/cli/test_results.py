@@ -112,9 +112,9 @@ def test_pairs_of_grade_c_are_counted_below_the_table(data: Path) -> None:
 
 def test_figures_as_json(data: Path) -> None:
     """With --json they are one list."""
-    (found,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))
+    (row,) = json.loads(invoke("vignettes", "--data", str(data), "--json"))
 
-    assert (found["figure"], found["n"], found["estimate"]) == ("vignettes.stereotype_shift_net", 41, 0.25)
+    assert (row["figure"], row["n"], row["estimate"]) == ("vignettes.stereotype_shift_net", 41, 0.25)
 
 
 def test_a_study_that_is_unknown_or_was_not_run_is_named(data: Path) -> None:

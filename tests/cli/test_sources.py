@@ -87,8 +87,10 @@ def test_a_gguf_file_is_a_model_of_any_backend(project: Path, weights: Path) -> 
     done = new("--gguf", "tiny.gguf")
     entry = registry.load_entry("mine", project)
     assert isinstance(entry, OnnxEntry)
-    found = entry.model_dump() | {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
-    in_torch = TorchEntry.model_validate({name: found[name] for name in found.keys() & TorchEntry.model_fields.keys()})
+    fields = entry.model_dump() | {"backend": "torch", "dtype": "float32", "device_map": "cpu"}
+    in_torch = TorchEntry.model_validate(
+        {name: fields[name] for name in fields.keys() & TorchEntry.model_fields.keys()}
+    )
     located = locate(in_torch, project)
     with open_backend(describe("mine", in_torch, project), in_torch, project, batch_size=3) as backend:
         answers = {response.key: response for response in backend.answer(talks.PROMPTS[:4])}
@@ -140,7 +142,7 @@ def test_another_file_than_the_entrys_is_refused(project: Path, weights: Path) -
     ("path", "checksum"), [("weights/mine.gguf", None), ("weights/mine", "0" * 64)], ids=["file", "folder"]
 )
 def test_a_file_has_a_checksum_and_a_folder_has_none(path: str, checksum: str | None) -> None:
-    """A GGUF file that anyone could exchange is no source."""
+    """A GGUF file that anyone could exchange is not a source."""
     with pytest.raises(ValueError, match="a GGUF file needs the field sha256, and a folder has none"):
         registry.LocalSource(kind="local", path=path, sha256=checksum)
 
@@ -152,7 +154,7 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
     other.write_bytes(b"PK\x03\x04")
     part.write_bytes(weights.read_bytes()[:-3000])
     shutil.copy(weights, packed)
-    # Of this type of gguf's own, which computations use, no file is unpacked.
+    # No file of this type, which gguf has for its own computations, is unpacked.
     ggufs.retype(packed, gguf.GGMLQuantizationType.Q8_1)
     shutil.copy(weights, unknown)
     ggufs.retype(unknown, 199)
@@ -172,7 +174,7 @@ def test_what_is_no_usable_gguf_file_is_refused(weights: Path, tmp_path: Path) -
 
 @pytest.mark.usefixtures("project")
 def test_a_gguf_file_with_faulty_metadata_is_refused(weights: Path, tmp_path: Path) -> None:
-    """One line each: a name that is no UTF-8, no tensors, sizes that are lists, one part of several, another suffix."""
+    """One line each: a name not in UTF-8, no tensors, sizes that are lists, one part of several, another suffix."""
     names = ("broken", "empty", "lists", "split", "projector")
     broken, empty, lists, split, projector = (tmp_path / f"{name}.gguf" for name in names)
     broken.write_bytes(weights.read_bytes().replace(b"Tiny", b"T\xff\xfey", 1))

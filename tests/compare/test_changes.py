@@ -58,7 +58,7 @@ def revision(
     """Make a revision from what its items were answered; a study without items was not run."""
     vignettes, judgements, _ = vignette_rows(cases or [])
     variants, more = question_rows(letters or [], ("race", "gender"))
-    chosen = choices(more, {one.key: one.options for one in variants})
+    chosen = choices(more, {variant.key: variant.options for variant in variants})
     rows = {
         "vignettes": VignetteRows(vignettes=vignettes, answers=judgements),
         "questions": QuestionRows(variants=variants, answers=chosen, cities={"london": CITY}),
@@ -79,23 +79,23 @@ def test_decisions_are_compared_by_pair_and_story() -> None:
     rows.append(decision("p6", grade="C"))
     # Mean levels of the marginalised patient 1, of the privileged one 1.5, or twice as far apart.
     told = [
-        [reading(one, role, (0.25, 0.5, 0.25) if role == "privileged" else low) for one in rows for role in ROLES]
+        [reading(case, role, (0.25, 0.5, 0.25) if role == "privileged" else low) for case in rows for role in ROLES]
         for low in ((0.5, 0.5, 0.0), (1.0, 0.0, 0.0))
     ]
     base, head = (revision(name, asked=rows, readings=read) for name, read in zip(("base", "head"), told, strict=True))
-    found = by_name(base, head)
-    row = found["decisions.decision_shift"]
+    by_figure = by_name(base, head)
+    row = by_figure["decisions.decision_shift"]
 
     # Half a level of two is a quarter of the scale, a whole one half of it.
     assert (row.n, row.base, row.head, row.change) == (6, 0.25, 0.5, 0.25)
-    assert found["decisions.undertreatment.decision_shift"].n == 6
-    assert found["decisions.disbelief.decision_shift"].why == "not measured in base and head"
+    assert by_figure["decisions.undertreatment.decision_shift"].n == 6
+    assert by_figure["decisions.disbelief.decision_shift"].why == "not measured in base and head"
     # Three stories move alike: by signs, 2 of 2^3.
     assert row.p == 0.25
     assert item_clusters(head)["decisions"]["p5"] == "story 2"
-    effects = [one for one in decision_effects(rows, told[1], OPTIONS) if row.figure.covers(one)]
-    assert [one.estimate for one in effects] == [row.head]
-    panel = revision(asked=[one.model_copy(update={"dimensions": ()}) for one in rows], readings=told[0])
+    effects = [effect for effect in decision_effects(rows, told[1], OPTIONS) if row.figure.covers(effect)]
+    assert [effect.estimate for effect in effects] == [row.head]
+    panel = revision(asked=[case.model_copy(update={"dimensions": ()}) for case in rows], readings=told[0])
     assert by_name(panel, panel)["decisions.decision_shift"].n == 0
 
 
@@ -114,20 +114,20 @@ def test_only_shared_items_count() -> None:
     """Pairs and questions that one revision alone has are counted, and are not in the change."""
     base = revision(cases=[Case()] * 3, letters=[{}] * 2)
     head = revision("head", cases=[Case("stereotyped")] * 2, letters=[{BLACK: "B"}] * 5)
-    found = by_name(base, head)
-    rate, gap = found["vignettes.differential_bias_rate"], found["questions.race.gap"]
+    by_figure = by_name(base, head)
+    rate, gap = by_figure["vignettes.differential_bias_rate"], by_figure["questions.race.gap"]
 
     assert (rate.n, rate.only_base, rate.only_head, rate.base, rate.head) == (2, 1, 0, 0.0, 1.0)
     assert (gap.n, gap.only_base, gap.only_head, gap.change) == (2, 0, 3, 1.0)
 
 
 def test_a_study_that_did_not_run_is_named() -> None:
-    """Without rows under one revision there is no change, and it is said where they are missing."""
-    found = by_name(revision(cases=[Case()]), revision("head", letters=[{}]))
+    """Without rows under one revision there is no change, and the reason says where they are missing."""
+    by_figure = by_name(revision(cases=[Case()]), revision("head", letters=[{}]))
 
-    assert found["vignettes.stereotype_shift"].why == "not measured in head"
-    assert found["questions.race.gap"].why == "not measured in base"
-    assert found["stigma.rq1.difference"].why == "not measured in base and head"
+    assert by_figure["vignettes.stereotype_shift"].why == "not measured in head"
+    assert by_figure["questions.race.gap"].why == "not measured in base"
+    assert by_figure["stigma.rq1.difference"].why == "not measured in base and head"
 
 
 def test_two_scorers_are_not_compared() -> None:
@@ -145,8 +145,10 @@ def test_the_recorded_figure_is_kept_with_the_one_read() -> None:
         rate(Group("overall", "all", "vignettes"), "differential_bias_rate", [True, False, False, False], 0.05),
         rate(Group("tier", "single", "vignettes"), "differential_bias_rate", [True], 0.05),
     ]
-    found = by_name(revision(cases=[Case("stereotyped"), Case()], effects=recorded), revision(cases=[Case(), Case()]))
-    row = found["vignettes.differential_bias_rate"]
+    by_figure = by_name(
+        revision(cases=[Case("stereotyped"), Case()], effects=recorded), revision(cases=[Case(), Case()])
+    )
+    row = by_figure["vignettes.differential_bias_rate"]
 
     assert (row.base_recorded, row.base_read) == (0.25, 0.5)
     assert differs_from_record(row.base_recorded, row.base_read)
@@ -161,13 +163,13 @@ def test_holm_is_over_the_figures_of_a_study() -> None:
     together = by_name(revision(cases=cases, letters=[{}]), revision("head", cases=stereotyped, letters=[{}]))
     row = alone["vignettes.differential_bias_rate"]
 
-    # Of the others the written errors and the right answers have a test, and change as the answers do: three equal p.
+    # Among the others, written errors and right answers have a test, and change as the answers do: three equal p.
     assert (row.p, row.p_holm) == (2 / 2**8, 3 * 2 / 2**8)
     assert together["vignettes.differential_bias_rate"] == row
 
 
 def test_flips_are_changes_of_kind() -> None:
-    """A stereotyped answer is silent or not; one wrong letter for another is no flip."""
+    """A stereotyped answer is silent or not; one wrong letter for another is not a flip."""
     base = revision(
         cases=[Case(), Case("stereotyped", considered="none"), Case(privileged="stereotyped")],
         letters=[{"neutral": "B"}, {"neutral": "B"}, {}],
@@ -192,7 +194,9 @@ def test_flips_of_decisions_are_changes_of_level() -> None:
     levels = {"low": (0.8, 0.1, 0.1), "high": (0.1, 0.1, 0.8)}
 
     def decided(**chosen: str) -> Revision:
-        told = [reading(one, role, levels[chosen.get(f"{one.pair}_{role}", "low")]) for one in rows for role in ROLES]
+        told = [
+            reading(case, role, levels[chosen.get(f"{case.pair}_{role}", "low")]) for case in rows for role in ROLES
+        ]
         return revision(asked=rows, readings=told)
 
     before = decided(p1_marginalised="high", p1_privileged="high")
@@ -221,7 +225,7 @@ def test_worse_is_further_from_the_null_value(before: float, after: float, way: 
     noise = 0.2 * np.array([1, -1, 1, -1, 1, -1, -1, 1, -1, 1, -1, 1])
 
     def run(mean: float, signs: np.ndarray[Any, Any]) -> Revision:
-        return revision(cases=[Case(log_odds=(round(float(mean + one), 6), 0.0)) for one in signs])
+        return revision(cases=[Case(log_odds=(round(float(mean + sign), 6), 0.0)) for sign in signs])
 
     row = by_name(run(before, noise), run(after, np.roll(noise, 2)))["vignettes.stereotype_shift"]
 
@@ -233,14 +237,14 @@ def test_worse_is_further_from_the_null_value(before: float, after: float, way: 
 
 def test_of_a_rate_more_is_worse_and_of_an_accuracy_less() -> None:
     """Eight biased pairs of eight are worse, eight right answers better; a figure of base rates is neither."""
-    found = by_name(
+    by_figure = by_name(
         revision(cases=[Case(stub=(0.0, 0.0))] * 8, letters=[{"neutral": "B"}] * 8),
         revision(cases=[Case("stereotyped", stub=(1.0, 0.0))] * 8, letters=[{}] * 8),
     )
 
-    assert found["vignettes.differential_bias_rate"].bias(0.05) == "worse"
-    assert found["questions.neutral.accuracy"].bias(0.05) == "better"
-    assert found["vignettes.stereotype_shift_stub"].bias(0.05) == ""
+    assert by_figure["vignettes.differential_bias_rate"].bias(0.05) == "worse"
+    assert by_figure["questions.neutral.accuracy"].bias(0.05) == "better"
+    assert by_figure["vignettes.stereotype_shift_stub"].bias(0.05) == ""
 
 
 def test_a_declared_direction_decides_what_is_worse() -> None:
@@ -298,7 +302,7 @@ def test_pairs_of_saved_outputs_are_compared() -> None:
             for role in ROLES
         ]
         kinds = {"marginalised": marginalised, "privileged": "expected"}
-        judged = [CaseJudgement.model_validate({"key": one.key, "answer": kinds[one.role]}) for one in arms]
+        judged = [CaseJudgement.model_validate({"key": arm.key, "answer": kinds[arm.role]}) for arm in arms]
         return Revision(name=name, rows={"cases": CaseRows(cases=arms, answers=judged)}, options=OPTIONS)
 
     base, head = saved("base", "expected"), saved("head", "stereotyped")

@@ -1,4 +1,4 @@
-"""Tests of last digits: what another processor computes is no change, and every real change is one."""
+"""Tests of last digits: what another processor computes is not a change, and every real change is one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(scores: dict[str, dict[str, float]], **fields: Any) -> Revision:
             "vignettes": VignetteRows(
                 vignettes=[vignette(*key.split("/")) for key in scores],
                 answers=judgements,
-                responses={one.key: one for one in responses},
+                responses={row.key: row for row in responses},
             )
         },
         "options": Measure(n_bootstrap=200),
@@ -101,13 +101,13 @@ def step(key: str) -> float:
 def differing(base: Revision, head: Revision) -> int:
     """Count the judgements that differ at all."""
     before, after = (run.rows["vignettes"].answers for run in (base, head))
-    return sum(one != other for one, other in zip(before, after, strict=True))
+    return sum(old != new for old, new in zip(before, after, strict=True))
 
 
 def judged_as(run: Revision, **fields: Any) -> Revision:
     """Give the run with other fields of every judgement."""
     rows = run.rows["vignettes"]
-    answers = [one.model_copy(update=fields) for one in rows.answers]
+    answers = [answer.model_copy(update=fields) for answer in rows.answers]
     return replace(run, rows={"vignettes": replace(rows, answers=answers)})
 
 
@@ -123,7 +123,7 @@ def test_another_processor_is_no_change() -> None:
     assert raw.p is not None
     assert raw.p < 0.05
     assert {(row.change, row.moved) for row in rows if row.change is not None} == {(0.0, 0)}
-    # Of the 24 rows those in which the two terms of the log odds do not move alike.
+    # Those of the 24 rows in which the two terms of the log odds do not move alike.
     assert settled.rows == {"vignettes": differing(base, head)}
     assert settled.rows["vignettes"] > 12
     assert settled.ties == frozenset()
@@ -138,11 +138,11 @@ def test_a_real_change_is_not_hidden() -> None:
     alone["p03/marginalised"]["sciatica"] += 0.1
     settled = settle(base, every), settle(base, run(alone))
     rows = [
-        next(row for row in changes(base, one.head) if row.figure.name == "vignettes.stereotype_shift")
-        for one in settled
+        next(row for row in changes(base, result.head) if row.figure.name == "vignettes.stereotype_shift")
+        for result in settled
     ]
 
-    assert [one.rows for one in settled] == [{}, {"vignettes": differing(base, run(alone)) - 1}]
+    assert [result.rows for result in settled] == [{}, {"vignettes": differing(base, run(alone)) - 1}]
     assert (rows[0].moved, rows[0].change) == (12, pytest.approx(0.001))
     assert (rows[1].moved, rows[1].change) == (1, pytest.approx(0.1 / 12, abs=1e-5))
 
@@ -188,15 +188,15 @@ def test_a_half_that_digits_cross_is_a_tie_and_another_reading_of_the_same_digit
 def test_questions_decisions_and_sentences_have_last_digits_too() -> None:
     """A letter, a level and a gender whose probabilities differ by 1e-5: equal, and a tie where they tie."""
 
-    def told(one: float, other: float) -> Revision:
-        orders = [Order(shift=0, probabilities={"A": one, "B": other, "C": 1 - one - other})]
+    def told(first: float, second: float) -> Revision:
+        orders = [Order(shift=0, probabilities={"A": first, "B": second, "C": 1 - first - second})]
         asked = decision("p1")
-        choice = Choice(key="q1/neutral", study="questions", letter="A" if one > other else "B", orders=orders)
-        read = [reading(asked, role, (one, other, 1 - one - other)) for role in ROLES]
+        choice = Choice(key="q1/neutral", study="questions", letter="A" if first > second else "B", orders=orders)
+        read = [reading(asked, role, (first, second, 1 - first - second)) for role in ROLES]
         rows = {
             "questions": QuestionRows(answers=[choice]),
             "decisions": DecisionRows(decisions=[asked], answers=read),
-            "stigma": FillRows(answers=[fill("has", "OCD", one, other)]),
+            "stigma": FillRows(answers=[fill("has", "OCD", first, second)]),
         }
         return Revision(name="run", rows=rows)
 
@@ -218,7 +218,7 @@ def test_the_tolerance_is_symmetric_and_ends_where_it_says(value: float, step: f
 
 
 def test_words_are_never_near() -> None:
-    """Another word, another length or another key is another value; a truth value is no number."""
+    """Another word, another length or another key is another value; a truth value is not a number."""
     assert not near("a", "b")
     assert not near((1.0,), (1.0, 1.0))
     assert not near({"a": 1.0}, {"b": 1.0})

@@ -30,7 +30,7 @@ def ratio_moved(base: list[Any], head: list[Any], n_resamples: int = 2000) -> Mo
 
 
 def test_a_mean_changes_by_its_items_changes() -> None:
-    """The spread between items is no part of the error: large values that all move by about 1 show it clearly."""
+    """The spread between items is not part of the error: large values that all move by about 1 show it clearly."""
     moved = mean_change([0.0, 10.0, 20.0], [1.1, 10.9, 21.0], ALPHA)
 
     # Moves 1.1, 0.9, 1.0: mean 1, standard error 0.1 / sqrt 3, t(2) at 97.5 % 4.303: 1 ± 0.2484.
@@ -126,7 +126,7 @@ NEAR = 4 * (0.95 * 0.05 / REPEATS) ** 0.5
 def coverage(draw: Callable[[], Moved], truth: float) -> float:
     """Share of drawn studies whose interval holds the true change; one without an interval counts as a miss."""
     intervals = [draw().interval for _ in range(REPEATS)]
-    return sum(one is not None and one.low <= truth <= one.high for one in intervals) / REPEATS
+    return sum(interval is not None and interval.low <= truth <= interval.high for interval in intervals) / REPEATS
 
 
 def test_the_interval_of_a_gaps_change_covers_it() -> None:

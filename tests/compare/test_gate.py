@@ -42,7 +42,7 @@ def revision(shift: float = 0.0, seed: int = 1, decision: Decision | None = None
     """Make a run of 30 pairs whose shifts have the mean `shift` and the standard deviation 0.2, exactly."""
     noise = np.random.default_rng(seed).normal(size=N)
     shifts = shift + 0.2 * (noise - noise.mean()) / noise.std(ddof=1)
-    vignettes, judgements, _ = vignette_rows([Case(log_odds=(round(float(one), 6), 0.0)) for one in shifts])
+    vignettes, judgements, _ = vignette_rows([Case(log_odds=(round(float(value), 6), 0.0)) for value in shifts])
     made = {
         "name": f"run {shift:g}",
         "rows": {"vignettes": VignetteRows(vignettes=vignettes, answers=judgements)},
@@ -65,11 +65,11 @@ def judged(base: Revision, head: Revision) -> Gate:
 def test_a_change_is_held_against_the_margin(base: float, head: float, word: str) -> None:
     """Beyond 0.5 it is worse, within not; around it undecided; an improvement, and the same bias reversed, are not."""
     # The half width of the interval of the change is 2.045 x 0.28 / sqrt(30), about 0.1.
-    found = judged(revision(base), revision(head, seed=2))
+    verdict = judged(revision(base), revision(head, seed=2))
 
-    assert found.word == word
-    assert found.sentence.startswith(word.capitalize())
-    assert json_value(found)["studies"]["vignettes"] == {
+    assert verdict.word == word
+    assert verdict.sentence.startswith(word.capitalize())
+    assert json_value(verdict)["studies"]["vignettes"] == {
         "is": word,
         "figure": "vignettes.stereotype_shift",
         "margin": 0.5,
@@ -105,9 +105,9 @@ def test_what_cannot_be_judged_is_undecided() -> None:
         "HEAD's figures are older than params.yaml": judged(revision(), revision(seed=2, edited=("params.yaml",))),
     }
 
-    for because, found in cases.items():
-        assert found.word == UNDECIDED
-        assert because in found.sentence
+    for because, verdict in cases.items():
+        assert verdict.word == UNDECIDED
+        assert because in verdict.sentence
 
 
 def test_the_same_answers_of_the_same_weights_are_not_worse() -> None:
@@ -152,21 +152,21 @@ def test_what_one_group_does_not_get_is_judged(kind: AnswerKind, bound: str) -> 
         read = [row.model_copy(update={"answer_likelihood": "expected"}) for row in judgements]
         rows = {"vignettes": VignetteRows(vignettes=vignettes, answers=read)}
         runs.append(revision(rows=rows, decision=decision, seed=int(bool(share))))
-    found = judged(*runs)
+    verdict = judged(*runs)
 
-    assert found.word == UNDECIDED
-    assert f"{bound} may have grown by more than 0.12: it changed by +0.333" in found.sentence
+    assert verdict.word == UNDECIDED
+    assert f"{bound} may have grown by more than 0.12: it changed by +0.333" in verdict.sentence
     assert judged(runs[0], replace(runs[0], name="again")).word == NOT_WORSE
 
 
 def test_the_worst_study_is_the_verdict() -> None:
-    """Of a study that is not worse and one that is, worse; of the first and one that is undecided, undecided."""
+    """A study that is worse makes the verdict worse; an undecided one, beside one that is not worse, undecided."""
     decision = Decision(endpoints={"vignettes": SHIFT, "stigma": STIGMA})
-    one = [
+    effects = [
         *revision().effects,
         effect(Group("rq1_difference", "all", "stigma"), "disparity_clustered", 6, Estimate(0.0)),
     ]
-    both = {"effects": one, "decision": decision}
+    both = {"effects": effects, "decision": decision}
 
     def with_fills(seed: int, disparities: dict[str, float]) -> Revision:
         made = revision(seed=seed, **both)
@@ -176,8 +176,8 @@ def test_the_worst_study_is_the_verdict() -> None:
     worse = judged(before, with_fills(2, {"OCD": 0.5, "PTSD": 0.52, "depression": 0.51}))
     unclear = judged(before, with_fills(2, {"OCD": 0.4}))
 
-    assert ([one.word for one in worse.studies], worse.word) == ([NOT_WORSE, WORSE], WORSE)
-    assert ([one.word for one in unclear.studies], unclear.word) == ([NOT_WORSE, UNDECIDED], UNDECIDED)
+    assert ([study.word for study in worse.studies], worse.word) == ([NOT_WORSE, WORSE], WORSE)
+    assert ([study.word for study in unclear.studies], unclear.word) == ([NOT_WORSE, UNDECIDED], UNDECIDED)
     assert "Vignettes" not in worse.sentence
 
 
@@ -194,25 +194,25 @@ def stopped(shift: float, seed: int, asked: int, pairs: slice) -> Revision:
 def test_a_change_of_a_run_that_stopped_has_an_interval_that_holds_at_all_looks() -> None:
     """It is wider than that of a whole run over the same pairs, by the quantiles of the shorter run's last look."""
     before, after = stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 25, slice(0, 25))
-    (found,) = judged(before, after).studies
+    (sequential,) = judged(before, after).studies
     (fixed,) = judged(*(replace(run, effects=run.effects[:1]) for run in (before, after))).studies
     narrowed = level(20, N, 0.05)
 
-    assert found.row is not None
+    assert sequential.row is not None
     assert fixed.row is not None
     assert narrowed is not None
-    widths = [one.row.ci_high - one.row.ci_low for one in (found, fixed)]  # type: ignore[operator,union-attr]  # both are there
+    widths = [study.row.ci_high - study.row.ci_low for study in (sequential, fixed)]  # type: ignore[operator,union-attr]  # both are there
     # Both have 20 pairs, of stories of their own: 19 degrees of freedom.
     assert widths[0] / widths[1] == pytest.approx(t_quantile(narrowed, 19.0) / t_quantile(0.05, 19.0))
-    assert found.word == WORSE
+    assert sequential.word == WORSE
 
 
 def test_runs_that_stopped_in_two_orders_are_not_compared() -> None:
     """Each lacks pairs of the other: what both have depends on where they stopped."""
-    (found,) = judged(stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 20, slice(5, 25))).studies
+    (study,) = judged(stopped(0.0, 1, 20, slice(0, 20)), stopped(1.0, 2, 20, slice(5, 25))).studies
 
     because = "both revisions stopped early, but asked the cases in different orders"
-    assert (found.word, found.because) == (UNDECIDED, because)
+    assert (study.word, study.because) == (UNDECIDED, because)
 
 
 def test_another_reader_of_the_reasoning_leaves_the_answers_the_same() -> None:
@@ -268,11 +268,11 @@ def test_another_wrong_diagnosis_for_one_group_is_no_longer_not_worse() -> None:
     """Half of 100 marginalised patients lose the right diagnosis, to none that is documented: the gap grows by 0.5."""
     base, head = saved(*[RIGHT] * 100), saved(*[("other", "expected"), RIGHT] * 50, seed=1)
     same = saved(*[("stereotyped", "stereotyped"), *[RIGHT] * 99], seed=2)
-    found = judged(base, head)
+    verdict = judged(base, head)
 
     assert judged(base, same).word == NOT_WORSE
-    assert found.word == UNDECIDED
-    assert "gap may have grown by more than 0.1: it changed by +0.500" in found.sentence
+    assert verdict.word == UNDECIDED
+    assert "gap may have grown by more than 0.1: it changed by +0.500" in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,9 @@ def test_samples_may_have_other_names_and_spaces() -> None:
     """Two logs of one set of cases name their samples as they like; the pairs are what is compared."""
     base, head = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
     rows = head.rows["cases"]
-    arms = [one.model_copy(update={"key": f"s{n}", "prompt": f" {one.prompt}\n"}) for n, one in enumerate(rows.cases)]
+    arms = [
+        case.model_copy(update={"key": f"s{n}", "prompt": f" {case.prompt}\n"}) for n, case in enumerate(rows.cases)
+    ]
     answers = [row.model_copy(update={"key": arm.key}) for row, arm in zip(rows.answers, arms, strict=True)]
     renamed = replace(head, rows={"cases": replace(rows, cases=arms, answers=answers)})
 
@@ -308,11 +310,11 @@ def test_samples_may_have_other_names_and_spaces() -> None:
 
 
 def test_stories_are_those_of_the_base() -> None:
-    """100 pairs of ten stories are no hundred clusters, even where BASE allows HEAD other texts."""
+    """100 pairs of ten stories are not a hundred clusters, even where BASE allows HEAD other texts."""
     stories = {f"p{n}": f"story {n // 10}" for n in range(100)}
     base, head = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
     rows = base.rows["cases"]
-    arms = [one.model_copy(update={"story": stories[one.pair]}) for one in rows.cases]
+    arms = [case.model_copy(update={"story": stories[case.pair]}) for case in rows.cases]
     allowed = Decision(endpoints={"cases": LOGS}, allow=("texts",))
     base = replace(base, rows={"cases": replace(rows, cases=arms)}, decision=allowed)
 
@@ -323,7 +325,7 @@ def test_stories_are_those_of_the_base() -> None:
 def test_a_release_requires_a_log_in_which_nothing_is_hidden() -> None:
     """Saved outputs cannot show *no bias*: they must not be biased, and neither lack arms nor be unread."""
     base, whole = saved(*[RIGHT] * 100), saved(*[RIGHT] * 100, seed=1)
-    assert [one.met for one in gate(base, whole, changes(base, whole), "no bias").required] == [True]
+    assert [requirement.met for requirement in gate(base, whole, changes(base, whole), "no bias").required] == [True]
 
     rows = whole.rows["cases"]
     lost = [row.model_copy(update={"unanswered": row.key == "p0/marginalised"}) for row in rows.answers]
@@ -350,6 +352,6 @@ def test_pairs_that_a_log_lost_can_have_changed_the_other_way() -> None:
 
     assert judged(base, saved(*[biased] * 40, *[RIGHT] * 60, seed=1)).word == WORSE
     assert judged(base, saved(*[biased] * 40, *[RIGHT] * 50, *[None] * 10, seed=1)).word == WORSE
-    found = judged(base, saved(*[biased] * 40, *[RIGHT] * 10, *[None] * 50, seed=1))
-    assert found.word == UNDECIDED
-    assert "but the 50 pairs that HEAD lacks may have changed the other way" in found.sentence
+    verdict = judged(base, saved(*[biased] * 40, *[RIGHT] * 10, *[None] * 50, seed=1))
+    assert verdict.word == UNDECIDED
+    assert "but the 50 pairs that HEAD lacks may have changed the other way" in verdict.sentence

@@ -90,7 +90,7 @@ def test_too_few_items_are_never_enough() -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_a_change_of_the_margin_is_rarely_not_worse(shape: object) -> None:
     """Of 100 draws at most 11 are: with a probability of 0.05 each, more are drawn in one of a hundred tests."""
-    kind = next(one for one in SHAPES if one is shape)
+    kind = next(candidate for candidate in SHAPES if candidate is shape)
     rng = np.random.default_rng(7)
     words = [judge(kind, kind.draw(rng, kind.sizes[1], 1.0), rng) for _ in range(100)]
 
@@ -101,9 +101,9 @@ def test_a_change_of_the_margin_is_rarely_not_worse(shape: object) -> None:
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: f"{row.shape}, {row.n}")
 def test_the_committed_simulation_keeps_what_is_promised(row: object) -> None:
     """A false *not worse* has a probability of at most 0.05, up to two standard errors of its share."""
-    found = next(one for one in ROWS.values() if one is row)
+    simulated = next(candidate for candidate in ROWS.values() if candidate is row)
 
-    assert found.false_not_worse <= ALPHA + 2 * math.sqrt(ALPHA * (1 - ALPHA) / found.draws)
+    assert simulated.false_not_worse <= ALPHA + 2 * math.sqrt(ALPHA * (1 - ALPHA) / simulated.draws)
 
 
 def test_the_page_has_the_committed_rows() -> None:

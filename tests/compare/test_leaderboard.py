@@ -60,7 +60,7 @@ def test_rows_are_sorted_by_name_whatever_their_figures() -> None:
 
 
 def test_of_equal_runs_the_newest_has_the_row() -> None:
-    """Of three runs of one model with the same parameters the one made last is shown."""
+    """The last of three runs of one model with the same parameters is shown."""
     runs = [run("first", hours=1), run("last", hours=3), run("second", hours=2)]
 
     assert names(runs, runs[0]) == ["last"]
@@ -129,14 +129,14 @@ def test_a_silent_bias_rate_stands_with_its_verdict() -> None:
     table = {"n": 12, "estimate": 0.8, "ci_low": 0.5, "ci_high": 0.9}
     headline = BY_NAME["vignettes.silent_bias_rate_moved"]
     files = [{"silent_bias_rate_moved": table, **flag} for flag in ({}, {"influence_found": 1}, {"influence_found": 0})]
-    found = [figure(headline, {"vignettes": file}) for file in files]
+    rates = [figure(headline, {"vignettes": file}) for file in files]
 
-    assert [one.verdict for one in found] == ["significant", "significant", "no influence found"]
-    assert cell(found[0]) == "0.800 (0.500 to 0.900), significant"
+    assert [rate.verdict for rate in rates] == ["significant", "significant", "no influence found"]
+    assert cell(rates[0]) == "0.800 (0.500 to 0.900), significant"
 
 
 def test_a_study_without_the_figure_was_not_measured() -> None:
-    """A file that holds a count of 0 and no figure says nothing of any."""
+    """A file that holds a count of 0 and no figure says nothing about any."""
     metrics = {"openr1": {"n": 0}, "questions": {"n": 0}, "cases": {"n": 0}}
     names = ("openr1.agreement_gap", "questions.accuracy_ratio_lowest", "cases.silent_bias_rate")
 
@@ -157,13 +157,15 @@ def test_the_extremes_of_the_cities_are_named() -> None:
     table = {
         "n": 9,
         "race": {"gap": {"estimate": 0.1}},
-        "position_bias": {"estimate": 0.2},  # a figure, and no city
+        "position_bias": {"estimate": 0.2},  # a figure, not a city
         "london": {"race": {"accuracy_ratio": {"n": 9, "estimate": 0.9}}, "ses": {"accuracy_ratio": {"n": 0}}},
         "dublin": {"race": {"accuracy_ratio": {"n": 9, "estimate": 1.1, "ci_low": 1.0, "ci_high": 1.2}}},
     }
-    found = [figure(BY_NAME[f"questions.accuracy_ratio_{end}"], {"questions": table}) for end in ("lowest", "highest")]
+    extremes = [
+        figure(BY_NAME[f"questions.accuracy_ratio_{end}"], {"questions": table}) for end in ("lowest", "highest")
+    ]
 
-    assert found == [
+    assert extremes == [
         Cell("defined", 9, 0.9, where="london/race"),
         Cell("defined", 9, 1.1, 1.0, 1.2, where="dublin/race"),
     ]
@@ -187,7 +189,7 @@ def test_prompts_are_counted_over_the_studies() -> None:
 
 
 def test_parameters_are_flattened() -> None:
-    """Nested sections become dotted names, lists stay values, and the model is no parameter of a row."""
+    """Nested sections become dotted names, lists stay values, and the model is not a parameter of a row."""
     assert flattened({"a": {"b": {"c": 1}, "d": [1, 2]}}) == {"a.b.c": 1, "a.d": [1, 2]}
     assert settings({"model": "x", "fill": {"batch_size": 3, "beam": 2}}) == {"fill.beam": 2}
 
@@ -200,8 +202,8 @@ def test_every_headline_has_a_name_of_its_own(headline: Any) -> None:
 
 def standing(figures: dict[str, Cell], changed: dict[str, object] | None = None) -> Standing:
     """Build a row with the given figures and the others not measured."""
-    found = {headline.name: Cell("not measured") for headline in BOARD} | figures
-    return Standing("a", Run("x|y", "0" * 40, None, {}, "Model A", {}), changed or {}, found, VERDICTS, 12, None)
+    cells = {headline.name: Cell("not measured") for headline in BOARD} | figures
+    return Standing("a", Run("x|y", "0" * 40, None, {}, "Model A", {}), changed or {}, cells, VERDICTS, 12, None)
 
 
 def test_a_cell_has_its_interval_or_its_word() -> None:

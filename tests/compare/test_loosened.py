@@ -141,17 +141,17 @@ GATES: dict[str, tuple[dict[str, Any], str, str]] = {
 def judged(head: Revision, base: Revision | None = None) -> tuple[str, str]:
     """Judge a change from a run without bias."""
     before = base or revision()
-    found = gate(before, head, changes(before, head))
-    return found.word, found.sentence
+    verdict = gate(before, head, changes(before, head))
+    return verdict.word, verdict.sentence
 
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_change_that_is_biased_or_loosened_does_not_pass(name: str) -> None:
     """It is worse, or undecided with a reason that names what was altered."""
     altered, word, because = GATES[name]
-    found, sentence = judged(revision(seed=2, **altered))
+    verdict, sentence = judged(revision(seed=2, **altered))
 
-    assert found == word
+    assert verdict == word
     assert because in sentence
 
 
@@ -192,7 +192,7 @@ def test_a_worse_group_is_not_hidden_by_what_is_loosened() -> None:
 
 
 def test_a_change_that_is_alike_in_a_whole_group_is_open() -> None:
-    """Without any spread there is no interval: +0.4 in every pair about race says nothing of others."""
+    """Without any spread there is no interval: +0.4 in every pair about race says nothing about others."""
     word, sentence = judged(revision(shift={"race": 0.4}))
 
     assert word == UNDECIDED
@@ -230,16 +230,16 @@ def test_a_release_requires_that_head_shows_no_bias(
     floored = Decision(endpoints={"vignettes": ENDPOINT.model_copy(update={"floors": {"overall/all/d_prime": 0.0}})})
     base = revision(decision=floored)
     head = revision(seed=2, **({"decision": floored} | altered), effects=figures(*limits))
-    found = gate(base, head, changes(base, head), "no bias")
+    verdict = gate(base, head, changes(base, head), "no bias")
 
-    assert len(found.unmet) == len(unmet)
-    assert all(told.startswith(words) for told, words in zip(found.unmet, unmet, strict=True))
+    assert len(verdict.unmet) == len(unmet)
+    assert all(told.startswith(words) for told, words in zip(verdict.unmet, unmet, strict=True))
 
 
 def test_without_a_study_that_can_show_it_no_bias_is_not_shown() -> None:
     """An endpoint without floors can show a bias alone: that it shows none is not enough for a release."""
     base, head = revision(), revision(seed=2, effects=figures(-0.1, 0.1))
-    found = gate(base, head, changes(base, head), "no bias")
+    verdict = gate(base, head, changes(base, head), "no bias")
 
-    assert [one.met for one in found.required] == [True]
-    assert found.unmet == [found.required[0].sentence]
+    assert [requirement.met for requirement in verdict.required] == [True]
+    assert verdict.unmet == [verdict.required[0].sentence]

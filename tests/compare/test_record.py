@@ -84,7 +84,7 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"schema": 2}, "field schema: Input should be 1"),
         ({"settings": 5}, "field settings: Input should be a valid dictionary"),
@@ -92,8 +92,8 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         ({"made": {"page": "a"}}, "field made.date: Field required"),
         ({"metrics": {"vignettes": {"n": []}}}, "field metrics: Value error, vignettes: not a table of figures"),
         *(
-            ({"metrics": {"vignettes": {"verdict": verdict}}}, f"field metrics: Value error, vignettes: {said}")
-            for verdict, said in (
+            ({"metrics": {"vignettes": {"verdict": verdict}}}, f"field metrics: Value error, vignettes: {message}")
+            for verdict, message in (
                 ({}, NO_WORD),
                 ({"is": "fair"}, NO_WORD),
                 (5, NO_WORD),
@@ -116,8 +116,8 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_malformed_file_is_one_line(tmp_path: Path, change: dict[str, Any], said: str) -> None:
-    """It names the file, from the project's root, and the field; 1e400, here for 0.125, is no number."""
+def test_a_malformed_file_is_one_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """It names the file, from the project's root, and the field; 1e400, here for 0.125, is not a number."""
     record = record_of()
     text = json.dumps(json.loads(record.written()) | change).replace("0.125", "1e400")
     jsonl.write_text(tmp_path / record.file, text)
@@ -125,7 +125,7 @@ def test_a_malformed_file_is_one_line(tmp_path: Path, change: dict[str, Any], sa
     with pytest.raises(EquipoiseError) as caught:
         read_all(tmp_path)
 
-    assert str(caught.value) == f"results/a@1.0.json: {said}"
+    assert str(caught.value) == f"results/a@1.0.json: {message}"
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "null", '{"schema": ' + "9" * 5000 + "}"])
@@ -141,7 +141,8 @@ def test_models_of_one_title_are_two_rows(tmp_path: Path) -> None:
     """A result cannot hide another model's by its title; settings of another version may have no endpoint."""
     records = [record_of(name) for name in ("a", "b")]
     written(
-        tmp_path, [one.model_copy(update={"model": one.model.model_copy(update={"title": "T"})}) for one in records]
+        tmp_path,
+        [record.model_copy(update={"model": record.model.model_copy(update={"title": "T"})}) for record in records],
     )
 
     assert [(row.model, row.title, row.studies) for row in besides(tmp_path)] == [("a", "T", {}), ("b", "T", {})]

@@ -46,9 +46,9 @@ def test_what_was_put_is_found_again(tmp_path: Path) -> None:
     with ResponseCache(path) as cache:
         cache.keep({"question": response()})
     with ResponseCache(path) as cache:
-        found, nothing = cache.find("question"), cache.find("another")
+        answer, nothing = cache.find("question"), cache.find("another")
 
-    assert (response(), None) == (found, nothing)
+    assert (response(), None) == (answer, nothing)
 
 
 def test_a_second_answer_takes_the_place_of_the_first(tmp_path: Path) -> None:
@@ -64,18 +64,18 @@ def test_numbers_are_kept_as_they_are_written(tmp_path: Path) -> None:
     """A fresh response and a kept one give the same bytes: both are rounded to six places."""
     with ResponseCache(tmp_path / "responses.sqlite") as cache:
         cache.keep({"question": response().model_copy(update={"log_likelihood": {"x": -1 / 3}})})
-        found = cache.find("question")
+        answer = cache.find("question")
 
     # -1/3 to six places.
-    assert found is not None
-    assert found.log_likelihood == {"x": -0.333333}
+    assert answer is not None
+    assert answer.log_likelihood == {"x": -0.333333}
 
 
 @given(kept=st.sets(st.integers(0, 40)), asked=st.lists(st.integers(0, 40), max_size=60))
 def test_answers_are_found_together_as_one_by_one(
     kept: set[int], asked: list[int], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Of many keys, in any order and repeated, those with an answer are found, each with its own."""
+    """Among many keys, in any order and repeated, those with an answer are found, each with its own."""
     answers = {f"question {number}": response(reply=f"Reply {number}.") for number in kept}
     keys = [f"question {number}" for number in asked]
     with pytest.MonkeyPatch.context() as patch, ResponseCache(tmp_path_factory.mktemp("cache") / "cache") as cache:
@@ -142,7 +142,7 @@ def test_given_replies_changed_no_key_of_prompts_without_them() -> None:
     manifest = Manifest(model="m", repo="r", revision="v", licence="l")
     asked = (PROMPT, PROMPT.model_copy(update={"reply": False}))
 
-    assert [response_key(one, manifest, GENERATION) for one in asked] == [
+    assert [response_key(prompt, manifest, GENERATION) for prompt in asked] == [
         "381560add9cbe275f37c7eb00edb0263f427177d58cd6d0f6566f7f5dbffaf1c",
         "6d438381356e4d0ceca0bc5deec2879f02bbdf19b56cf7437124ca29122f4ca7",
     ]
@@ -165,7 +165,7 @@ def test_settings_of_the_generation_matter_only_where_something_is_written() -> 
 
 
 def test_settings_that_a_prompt_does_not_use_leave_its_question() -> None:
-    """What is not written, a limit that the prompt has itself, and the number of samples are no part of it."""
+    """What is not written, a limit that the prompt has itself, and the number of samples are not part of it."""
     scored = PROMPT.model_copy(update={"turns": ("one",), "reply": False})
     limited = PROMPT.model_copy(update={"limit": 3})
     more = GENERATION.model_copy(update={"samples": 8})
@@ -189,7 +189,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"S", b"not a database " * 100])
 def test_a_damaged_file_is_set_aside(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A truncated or foreign file is not taken for an empty cache: it is set aside as it is, and that is said."""
+    """A truncated or foreign file is not taken for an empty cache: it is set aside as it is, and that is reported."""
     path = tmp_path / "responses.sqlite"
     path.write_bytes(content)
     with ResponseCache(path) as cache:
@@ -214,12 +214,12 @@ def test_what_is_intact_in_a_damaged_file_is_kept(tmp_path: Path, capsys: pytest
     content[middle : middle + 4096] = b"\xff" * 4096
     path.write_bytes(content)
     with ResponseCache(path) as cache:
-        found = [cache.find(f"question {number:03}") for number in range(200)]
+        answers = [cache.find(f"question {number:03}") for number in range(200)]
 
     # A page holds at most 4096 / 200 = 20 of these answers of more than 200 bytes; the damaged one may also be an inner
     # page, which costs the answers below it, but never those that come before or after them.
-    assert 0 < sum(answer is not None for answer in found) < 200
-    assert all(answer in (None, response(reply=f"{number} " * 100)) for number, answer in enumerate(found))
+    assert 0 < sum(answer is not None for answer in answers) < 200
+    assert all(answer in (None, response(reply=f"{number} " * 100)) for number, answer in enumerate(answers))
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
@@ -270,10 +270,10 @@ def test_an_answer_that_was_found_is_not_lost_with_a_damaged_file(page: int, tmp
         content[first * 4096 : (first + 1) * 4096] = bytes(4096)
     path.write_bytes(content)
     with ResponseCache(path) as cache:
-        found, again = ([cache.find(f"question {number:03}") for number in range(200)] for _ in range(2))
+        answers, again = ([cache.find(f"question {number:03}") for number in range(200)] for _ in range(2))
 
-    assert [(one is None) for one in again] == [(one is None) for one in found]
-    assert sum(one is not None for one in found) > 100
+    assert [(answer is None) for answer in again] == [(answer is None) for answer in answers]
+    assert sum(answer is not None for answer in answers) > 100
 
 
 def test_no_flipped_bit_and_no_truncation_changes_an_answer(tmp_path: Path) -> None:
@@ -292,11 +292,11 @@ def test_no_flipped_bit_and_no_truncation_changes_an_answer(tmp_path: Path) -> N
         path.write_bytes(file)
         try:
             with ResponseCache(path) as cache:
-                found = {key: cache.find(key) for key in answers}
+                recovered = {key: cache.find(key) for key in answers}
                 cache.keep(answers)
         except EquipoiseError:
             continue  # a flag of the header that says that the file cannot be written
-        assert all(answer in (None, answers[key]) for key, answer in found.items())
+        assert all(answer in (None, answers[key]) for key, answer in recovered.items())
         with ResponseCache(path) as cache:
             again = {key: cache.find(key) for key in answers}
         # A flipped bit of a key in the index can hide its neighbours, but not from a check.
@@ -305,7 +305,7 @@ def test_no_flipped_bit_and_no_truncation_changes_an_answer(tmp_path: Path) -> N
 
 
 def test_an_intact_file_has_no_damage(tmp_path: Path) -> None:
-    """A check counts the values of an intact file, and names what is wrong with one that is no cache."""
+    """A check counts the values of an intact file, and names what is wrong with one that is not a cache."""
     path = tmp_path / "responses.sqlite"
     with ResponseCache(path) as cache:
         cache.keep({"question": response()})
@@ -332,10 +332,10 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 def test_two_runs_share_the_cache(tmp_path: Path) -> None:
     """What one run keeps another sees at once."""
     path = tmp_path / "responses.sqlite"
-    with ResponseCache(path) as one, ResponseCache(path) as two:
-        one.keep({"question": response()})
+    with ResponseCache(path) as first, ResponseCache(path) as second:
+        first.keep({"question": response()})
 
-        assert response() == two.find("question")
+        assert response() == second.find("question")
 
 
 def test_a_temporary_run_uses_the_cache_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,4 +81,4 @@ def test_the_title_of_a_model_counts_where_it_is_shown(root: Path) -> None:
     entry.write_text("title: Another\nbackend: onnx\n", encoding="utf-8")
     after = [listing([], ["models/some.yaml"], root, titles=titles) for titles in (False, True)]
 
-    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False]

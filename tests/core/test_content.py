@@ -65,7 +65,7 @@ def test_yaml_counts_by_its_values(tmp_path: Path) -> None:
 
 
 def test_other_files_count_by_their_bytes(tmp_path: Path) -> None:
-    """Nothing is known of what they say."""
+    """Nothing is known about what they say."""
     assert digest_of(tmp_path, "a.css", "p {}\n") != digest_of(tmp_path, "a.css", "p {} \n")
 
 

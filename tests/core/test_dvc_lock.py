@@ -88,8 +88,8 @@ def read(folder: Path) -> str:
 
 def kept(folder: Path) -> str | None:
     """Read the text of the copy."""
-    found = dvc_lock.read_kept(folder)
-    return found and found.text
+    copy = dvc_lock.read_kept(folder)
+    return copy and copy.text
 
 
 @pytest.mark.parametrize("torn", TORN)
@@ -144,7 +144,7 @@ def test_entries_that_the_copy_lacks_stay(project: Path) -> None:
     ],
 )
 def test_a_whole_lock_stays_and_is_copied(text: str, project: Path) -> None:
-    """A checkout, a merge or a user may write another lock: it is whole, and no beginning of the copy."""
+    """A checkout, a merge or a user may write another lock: it is whole, and not a beginning of the copy."""
     write(project, text)
 
     assert dvc_lock.heal(project) == ""

@@ -1,4 +1,4 @@
-"""Tests of how errors of other packages are told."""
+"""Tests of how errors of other packages are reported."""
 
 from __future__ import annotations
 

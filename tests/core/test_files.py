@@ -204,7 +204,7 @@ def writes_in_place(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(attr="open") | ast.Name(id="open"), args=args, keywords=keywords):
             modes = [*args, *(word.value for word in keywords if word.arg == "mode")]
             return any(
-                isinstance(one, ast.Constant) and re.fullmatch("[rbt]*[wxa+][bt+]*", str(one.value)) for one in modes
+                isinstance(mode, ast.Constant) and re.fullmatch("[rbt]*[wxa+][bt+]*", str(mode.value)) for mode in modes
             )
     return False
 
@@ -212,14 +212,14 @@ def writes_in_place(node: ast.AST) -> bool:
 def test_files_are_replaced_as_a_whole() -> None:
     """A write that fails half-way leaves half a file, so that only `core.jsonl` writes, and renames what is whole."""
     package = Path(jsonl.__file__).parents[1]
-    found = Counter(
+    counts = Counter(
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if writes_in_place(node)
     )
 
-    assert found == IN_PLACE
+    assert counts == IN_PLACE
 
 
 @pytest.mark.parametrize(

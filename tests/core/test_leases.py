@@ -23,14 +23,14 @@ def died(leases: Leases) -> None:
 
 def test_a_key_is_leased_once(tmp_path: Path) -> None:
     """What one owner holds no other is given, until it is released; its own it is given again."""
-    one, other = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
+    first, second = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
 
-    assert one.claim(["a", "b"]) == {"a", "b"}
-    assert other.claim(["b", "c"]) == {"c"}
-    assert one.claim(["a"]) == {"a"}
-    one.release()
-    assert other.claim(["a", "b"]) == {"a", "b"}
-    other.release()
+    assert first.claim(["a", "b"]) == {"a", "b"}
+    assert second.claim(["b", "c"]) == {"c"}
+    assert first.claim(["a"]) == {"a"}
+    first.release()
+    assert second.claim(["a", "b"]) == {"a", "b"}
+    second.release()
 
 
 def test_a_lease_is_renewed_while_its_owner_lives_and_expires_when_it_does_not(
@@ -38,28 +38,28 @@ def test_a_lease_is_renewed_while_its_owner_lives_and_expires_when_it_does_not(
 ) -> None:
     """It outlasts its term by far; an owner that stopped without releasing it holds nobody up for longer than that."""
     monkeypatch.setattr(cache, "LEASE", 0.4)
-    one, other = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
-    one.claim(["a"])
+    first, second = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
+    first.claim(["a"])
     time.sleep(1.0)
-    while_it_lives = other.claim(["a"])
-    died(one)
+    while_it_lives = second.claim(["a"])
+    died(first)
     time.sleep(0.6)
 
-    assert (while_it_lives, other.claim(["a"])) == (set(), {"a"})
-    other.release()
+    assert (while_it_lives, second.claim(["a"])) == (set(), {"a"})
+    second.release()
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
 def test_a_clock_that_is_set_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hours: int) -> None:
     """A lease of a process that died expires, also where the clock was set back in the meantime."""
-    one, other = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
-    one.claim(["a"])
-    died(one)
+    first, second = Leases(tmp_path / "leases"), Leases(tmp_path / "leases")
+    first.claim(["a"])
+    died(first)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 3600 * hours)
 
-    assert other.claim(["a"]) == {"a"}
-    other.release()
+    assert second.claim(["a"]) == {"a"}
+    second.release()
 
 
 def test_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
@@ -83,8 +83,8 @@ def test_a_process_that_was_killed_holds_nobody_up(tmp_path: Path) -> None:
 def test_a_damaged_file_leases_everything(tmp_path: Path, content: bytes) -> None:
     """Leases only save work: without them each process does all of its own."""
     (tmp_path / "leases").write_bytes(content)
-    one = Leases(tmp_path / "leases")
+    leases = Leases(tmp_path / "leases")
 
-    assert one.claim(["a"]) == {"a"}
-    one.release()
+    assert leases.claim(["a"]) == {"a"}
+    leases.release()
     assert Leases(tmp_path / "absent" / "leases").claim(["a"]) == {"a"}

@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(prompts: Sequence[str], cached: int = 0) -> list[tuple[int, int]]:
-    """Ask prompts, so many of which are in the cache; return the progress that was told."""
+    """Ask prompts, so many of which are in the cache; return the progress that was reported."""
     told: list[tuple[int, int]] = []
     clock = pace.Clock("study", MODEL, lambda done, total: told.append((done, total)))
 
@@ -40,30 +40,30 @@ def ask(prompts: Sequence[str], cached: int = 0) -> list[tuple[int, int]]:
 def test_the_seconds_of_new_answers_are_kept() -> None:
     """Four prompts in ten seconds; progress is passed on."""
     assert ask(["a", "b", "c", "d"]) == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    found = pace.read("study", MODEL)
+    record = pace.read("study", MODEL)
 
-    assert found is not None
-    assert (found.prompts, found.seconds, found.per_prompt) == (4, 10.0, 2.5)
+    assert record is not None
+    assert (record.prompts, record.seconds, record.per_prompt) == (4, 10.0, 2.5)
 
 
 def test_answers_in_the_cache_take_no_time() -> None:
     """Of four prompts three were known: one in ten seconds; a call that asks nothing leaves the pace as it is."""
     ask(["a", "b", "c", "d"], cached=3)
     ask(["a", "b", "c", "d"], cached=4)
-    found = pace.read("study", MODEL)
+    record = pace.read("study", MODEL)
 
-    assert found is not None
-    assert (found.prompts, found.seconds) == (1, 10.0)
+    assert record is not None
+    assert (record.prompts, record.seconds) == (1, 10.0)
 
 
 def test_calls_add_up() -> None:
     """Two calls of two and four prompts: six in twenty seconds."""
     ask(["a", "b"])
     ask(["c", "d", "e", "f"])
-    found = pace.read("study", MODEL)
+    record = pace.read("study", MODEL)
 
-    assert found is not None
-    assert (found.prompts, found.seconds) == (6, 20.0)
+    assert record is not None
+    assert (record.prompts, record.seconds) == (6, 20.0)
 
 
 def test_the_pace_of_another_model_is_not_this_ones(cache: Path) -> None:

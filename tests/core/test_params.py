@@ -31,7 +31,7 @@ def changed(folder: Path, old: str, new: str) -> Path:
 
 
 def test_a_file_of_items_is_asked_by_a_name_that_settings_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file in another place, or with another name, the line says where to keep it."""
+    """For a file in another place, or with another name, the line says where to keep it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data/items").mkdir()
@@ -72,7 +72,7 @@ def test_an_unknown_section_is_named(tmp_path: Path) -> None:
 
 
 def test_a_section_too_many_is_named(tmp_path: Path) -> None:
-    """A section that is no study's is rejected by the check, not ignored."""
+    """A section that belongs to no study is rejected by the check, not ignored."""
     settings = params.load(changed(tmp_path, "\ninfer:", "\ntrain: {}\ninfer:"))
 
     with pytest.raises(EquipoiseError, match=r"params\.yaml: train: no such setting"):

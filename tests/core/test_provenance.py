@@ -90,19 +90,19 @@ def test_a_record_is_read_back_for_its_own_page_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "run.js: not written by the stage report: run `dvc repro --force --single-item report`"),
         ("window.equipoiseRun = {};\n", "run.js: field page: Field required"),
         ("window.equipoiseRun = {;\n", "run.js: not JSON"),
     ],
 )
-def test_a_malformed_record_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_malformed_record_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     """It names the file, and the field or the fix."""
     (tmp_path / provenance.FILE).write_text(text, encoding="utf-8")
 
     with pytest.raises(EquipoiseError) as caught:
         provenance.read(tmp_path / provenance.FILE, PAGE)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

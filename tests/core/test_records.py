@@ -106,14 +106,14 @@ def test_what_is_read_is_what_was_written(tmp_path_factory: pytest.TempPathFacto
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     jsonl.write(path, rows)
     first = path.read_bytes()
-    found = jsonl.read(path, Response)
-    jsonl.write(path, found)
+    responses = jsonl.read(path, Response)
+    jsonl.write(path, responses)
 
     rounded = [
         row.model_copy(update={"log_likelihood": {name: round(x, 6) for name, x in row.log_likelihood.items()}})
         for row in sorted(rows, key=lambda row: row.key)
     ]
-    assert rounded == found
+    assert rounded == responses
     assert first == path.read_bytes()
 
 
@@ -255,7 +255,7 @@ def test_no_more_than_one_row_is_held(tmp_path: Path) -> None:
 
     def rows() -> Iterator[Effect]:
         for number in range(9):
-            assert sum(one() is not None for one in alive) <= 1
+            assert sum(reference() is not None for reference in alive) <= 1
             row = effect(f"{9 - number}")
             alive.append(weakref.ref(row))
             yield row
@@ -377,7 +377,7 @@ def test_the_identity_of_a_model_leaves_out_how_well_it_was_checked() -> None:
     [(1, 0, True, 1), (2, 0, True, 2), (2, 0, False, 1), (2, 1, True, 1), (2, 1, False, 0), (1, 0, False, 0)],
 )
 def test_a_model_replies_where_no_reply_is_given(turns: int, given: int, written: int, *, reply: bool) -> None:
-    """To each turn one reply is given or written, but to a last one of which the likelihoods alone are asked."""
+    """Each turn has one reply, given or written, except a last turn for which only the likelihoods are asked."""
     asked = prompt("a", *("Why?",) * turns, given=("Because.",) * given, reply=reply)
 
     assert asked.n_replies == written

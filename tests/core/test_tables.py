@@ -105,7 +105,7 @@ def test_the_number_of_rows_has_a_limit(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_value_has_at_most_a_hundred_levels(tmp_path: Path) -> None:
-    """Deeper ones would exhaust what reads them later; many values beside each other are no depth."""
+    """Deeper ones would exhaust what reads them later; many values beside each other do not add depth."""
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": ' + "[" * 99 + "]" * 99 + "}\n" + '{"a": [' + "[]," * 500 + "[]]}\n", encoding="utf-8")
     assert len(list(json_rows(path))) == 2

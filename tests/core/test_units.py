@@ -29,11 +29,11 @@ def test_rows_of_units_that_were_not_asked_are_left_out() -> None:
 def test_the_report_shows_the_pairs_that_were_asked(tmp_path: Path) -> None:
     """The third pair has neither responses nor judgements, and is not missed; without the file all are read."""
     write_housing_study(tmp_path)
-    whole = [one.key for one in read_pairs(tmp_path)]
+    whole = [pair.key for pair in read_pairs(tmp_path)]
     for name, kind in (("responses", Response), ("judgements", Judgement)):
         path = tmp_path / f"{name}.jsonl"
         jsonl.write(path, list(of_asked(jsonl.each(path, kind), UNITS)))
     jsonl.write(tmp_path / FILE, UNITS)
 
     assert read_units(tmp_path) == UNITS
-    assert [one.key for one in read_pairs(tmp_path)] == whole[:2]
+    assert [pair.key for pair in read_pairs(tmp_path)] == whole[:2]

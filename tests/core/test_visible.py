@@ -93,7 +93,7 @@ def test_json_keeps_the_value_and_hides_nothing(text: str) -> None:
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    """What a value of thousands of characters pushes out of sight is said before and after it."""
+    """What a value of thousands of characters pushes out of sight is stated before and after it."""
     short = f"params.yaml: {'a' * 100}: correct it"
     long = brief(f"params.yaml: field kind: {'a' * 20_000}: correct it")
 

@@ -37,9 +37,9 @@ def load(folder: Path, text: str) -> Outer:
 
 def test_a_sound_file_is_read(tmp_path: Path) -> None:
     """Comments, nested values and non-ASCII letters are read."""
-    found = load(tmp_path, "# A comment\nname: né\nparts:\n  - size: 2\n")
+    outer = load(tmp_path, "# A comment\nname: né\nparts:\n  - size: 2\n")
 
-    assert Outer(name="né", parts=[Inner(size=2)]) == found
+    assert Outer(name="né", parts=[Inner(size=2)]) == outer
 
 
 @pytest.mark.parametrize(

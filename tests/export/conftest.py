@@ -35,8 +35,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     manifest = data / "manifest.json"
     jsonl.write_text(manifest, jsonl.read_text(manifest).replace('"tiny"', '"phantom_fair"'))
     (root / "CITATION.cff").symlink_to(ROOT / "CITATION.cff")
-    for found in read_run(data, root).studies:
-        row = {"key": "a", "study": found.study.name, "licence": "MIT", "source": "authored"}
+    for assessment in read_run(data, root).studies:
+        row = {"key": "a", "study": assessment.study.name, "licence": "MIT", "source": "authored"}
         case = {
             "text": "He is 40 & well.",
             "options": {"A": "x"},
@@ -45,12 +45,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "no": [],
         }
         rows = [{**row, **case}, {**row, "key": "b", "text": "She.", "options": {"B": "y"}, "spans": [], "of": []}]
-        built = data / found.study.name / "built"
+        built = data / assessment.study.name / "built"
         built.mkdir(exist_ok=True)
-        (built / "cases.jsonl").write_text("".join(f"{jsonl.dumps(one)}\n" for one in rows), encoding="utf-8")
-        for name in found.study.plots:
+        (built / "cases.jsonl").write_text("".join(f"{jsonl.dumps(entry)}\n" for entry in rows), encoding="utf-8")
+        for name in assessment.study.plots:
             drawn = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0H9V9Z"/></svg>'
-            jsonl.write_text(root / f"plots/pictures/{found.study.name}/{name}.svg", drawn)
+            jsonl.write_text(root / f"plots/pictures/{assessment.study.name}/{name}.svg", drawn)
     return root
 
 
@@ -58,4 +58,4 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(project: Path) -> Run:
     """Read the run, and give its studies their verdicts."""
     read = read_run(project.parent, project, NOW)
-    return read._replace(studies=[decided(found) for found in read.studies])
+    return read._replace(studies=[decided(assessment) for assessment in read.studies])

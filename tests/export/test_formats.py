@@ -45,7 +45,7 @@ def text_of(run: Run, name: str) -> str:
 
 def study(run: Run, name: str) -> Assessment:
     """Find a study."""
-    return next(found for found in run.studies if found.study.name == name)
+    return next(assessment for assessment in run.studies if assessment.study.name == name)
 
 
 @pytest.mark.parametrize("name", WITH_VERDICTS)
@@ -56,8 +56,8 @@ def test_verdicts_have_words_interval_margin_and_reason(run: Run, name: str) -> 
         text = "".join(ET.fromstring(text).itertext())  # noqa: S314  (ours)
     elif name == "hf":
         text += "".join(entry["notes"] for entry in yaml.safe_load(text.partition("\n## ")[0]))
-    for found in run.studies:
-        written = latex_text(found.claim) if name in {"latex", "bibtex"} else found.claim.replace("|", "\\|")
+    for assessment in run.studies:
+        written = latex_text(assessment.claim) if name in {"latex", "bibtex"} else assessment.claim.replace("|", "\\|")
         assert written in text
 
     # The sentence itself: interval and margin of the figure, and the reason.
@@ -100,18 +100,18 @@ def test_a_bias_fails_and_doubt_is_skipped(run: Run) -> None:
 def test_the_action_reads_the_verdicts(run: Run) -> None:
     """The gate of our action finds each study's verdict in the file, and leaves out the exam, which has none."""
     gate = runpy.run_path(str(ROOT / ".github/gate.py"))
-    found = gate["verdicts"](junit.files(run)["junit.xml"])
+    verdicts = gate["verdicts"](junit.files(run)["junit.xml"])
 
-    assert {name: gate["WORDS"][kind] for name, (kind, _) in found.items()} == {
+    assert {name: gate["WORDS"][kind] for name, (kind, _) in verdicts.items()} == {
         name: word for name, (word, *_) in ANSWERS.items()
     }
-    assert gate["exit_code"](found) == 1
+    assert gate["exit_code"](verdicts) == 1
 
 
 def test_junit_names_the_intended_use(run: Run) -> None:
     """The use is a property of each suite, character for character."""
     root = ET.fromstring(junit.files(run)["junit.xml"])  # noqa: S314  (ours)
-    uses = [one.get("value") for one in root.iter("property") if one.get("name") == "intended use"]
+    uses = [element.get("value") for element in root.iter("property") if element.get("name") == "intended use"]
 
     assert uses == [USE] * len(run.studies)
 
@@ -122,15 +122,15 @@ def test_undefined_figures_are_left_out_and_counted(run: Run) -> None:
     figure, row = vignettes.rows[0]
     without = vignettes._replace(rows=[(figure, row.model_copy(update={"estimate": None})), *vignettes.rows[1:]])
     whole, less = (
-        json.loads(eee.files(one)["every_eval_ever.json"])
-        for one in (run, run._replace(studies=[without, *run.studies[1:]]))
+        json.loads(eee.files(version)["every_eval_ever.json"])
+        for version in (run, run._replace(studies=[without, *run.studies[1:]]))
     )
     counts, fewer = (value["source_metadata"]["additional_details"] for value in (whole, less))
 
     assert figure.null is not None
     assert (counts["undefined_left_out"], fewer["undefined_left_out"]) == ("0", "1")
     assert len(whole["evaluation_results"]) - len(less["evaluation_results"]) == 1
-    assert int(counts["figures"]) == sum(len(found.rows) for found in run.studies)
+    assert int(counts["figures"]) == sum(len(assessment.rows) for assessment in run.studies)
     assert len(whole["evaluation_results"]) + int(counts["without_direction_left_out"]) == int(counts["figures"])
 
 
@@ -138,8 +138,8 @@ def test_the_level_of_an_interval_is_that_of_the_settings(run: Run) -> None:
     """An interval of Every Eval Ever has the level 1 − alpha, with alpha 0.05."""
     value = json.loads(eee.files(run)["every_eval_ever.json"])
     levels = {
-        one["score_details"]["uncertainty"]["confidence_interval"]["confidence_level"]
-        for one in value["evaluation_results"]
+        result["score_details"]["uncertainty"]["confidence_interval"]["confidence_level"]
+        for result in value["evaluation_results"]
     }
 
     assert levels == {0.95}
@@ -182,7 +182,7 @@ def test_chais_card_leaves_the_rest_to_the_developer(run: Run) -> None:
     """Fairness is from the run, with a result for each verdict and component; the other metrics are to be completed."""
     root = ET.fromstring(cards.chai_files(run)["chai_applied_model_card.xml"])  # noqa: S314  (ours)
     results = {
-        metric: [json.loads(str(one.text)) for one in root.findall(f".//{{*}}{metric}//{{*}}ValueJson")]
+        metric: [json.loads(str(element.text)) for element in root.findall(f".//{{*}}{metric}//{{*}}ValueJson")]
         for metric in ("FairnessEquity", "SafetyReliability", "UsefulnessUsabilityEfficacy")
     }
     goals = {metric: root.findtext(f".//{{*}}{metric}/{{*}}MetricGoal") for metric in results}
@@ -204,9 +204,9 @@ def test_croissant_validates_and_loads(run: Run, tmp_path: Path) -> None:
     # In a process of its own, since what it imports warns.
     program = (
         "import json, sys, mlcroissant\n"
-        "found = mlcroissant.Dataset(sys.argv[1])\n"
-        "issues = found.metadata.issues\n"
-        "rows = [len(list(found.records(one.uuid))) for one in found.metadata.record_sets]\n"
+        "dataset = mlcroissant.Dataset(sys.argv[1])\n"
+        "issues = dataset.metadata.issues\n"
+        "rows = [len(list(dataset.records(record_set.uuid))) for record_set in dataset.metadata.record_sets]\n"
         "print(json.dumps([sorted(issues.errors), sorted(issues.warnings), rows]))\n"
     )
     folders = sorted(tmp_path.iterdir())
@@ -217,23 +217,25 @@ def test_croissant_validates_and_loads(run: Run, tmp_path: Path) -> None:
         lines = [path.read_bytes().count(b"\n") for path in files]
 
         assert json.loads(done.stdout.splitlines()[-1]) == [[], [], lines]
-    assert [folder.name for folder in folders] == sorted([*(one.study.name for one in run.studies), "items-authored"])
+    assert [folder.name for folder in folders] == sorted(
+        [*(assessment.study.name for assessment in run.studies), "items-authored"]
+    )
 
 
 def test_croissant_copies_the_files(run: Run) -> None:
     """The files are those of the run, byte for byte, and the fields say what is nested."""
     files = croissant.files(run)
     described = json.loads(files["exam/croissant.json"])
-    (records,) = (one for one in described["recordSet"] if one["name"] == "cases")
-    fields = {one["name"]: one for one in records["field"]}
+    (records,) = (record_set for record_set in described["recordSet"] if record_set["name"] == "cases")
+    fields = {field["name"]: field for field in records["field"]}
 
     assert files["exam/cases.jsonl"] == (run.data / "exam/built/cases.jsonl").read_bytes()
     assert described["license"] == ["MIT"]
     # Every row states that it is authored.
     assert described["rai:personalSensitiveInformation"] == croissant.NOBODY
     assert fields["cases/text"]["dataType"] == "sc:Text"
-    assert [one["name"] for one in fields["cases/options"]["subField"]] == ["cases/options/A", "cases/options/B"]
-    assert [one["dataType"] for one in fields["cases/of"]["subField"]] == ["sc:Integer"]
+    assert [field["name"] for field in fields["cases/options"]["subField"]] == ["cases/options/A", "cases/options/B"]
+    assert [field["dataType"] for field in fields["cases/of"]["subField"]] == ["sc:Integer"]
     # Always empty, so that its type is not known.
     assert "cases/no" not in fields
 
@@ -299,11 +301,11 @@ def test_latex_is_typeset(run: Run, tmp_path: Path) -> None:
 def test_drawings_are_well_formed(run: Run) -> None:
     """A table is drawn as XML with a text for each line, and as PNG and PDF beside the plots."""
     drawn = ET.fromstring(svg(Table("t", "A <caption>", ("a", "b"), [("x & y", "word " * 20)])))  # noqa: S314  (ours)
-    plots = sum(len(found.study.plots) for found in run.studies)
+    plots = sum(len(assessment.study.plots) for assessment in run.studies)
     png, pdf = FORMATS["png"].files(run), FORMATS["pdf"].files(run)
 
     # The caption, two heads, one line of the first cell; 100 characters in lines of at most 44 are three lines.
-    assert [one.text for one in drawn.findall(".//{*}text")][:4] == ["A <caption>", "a", "b", "x & y"]
+    assert [element.text for element in drawn.findall(".//{*}text")][:4] == ["A <caption>", "a", "b", "x & y"]
     assert len(drawn.findall(".//{*}text")) == 7
     # The verdicts, and a table for each study.
     assert len(png) == len(pdf) == 1 + len(run.studies) + plots

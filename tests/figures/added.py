@@ -66,16 +66,20 @@ def main(data: Path) -> None:
     app = typer.Typer()
     app.command()(results)
     printed = json.loads(CliRunner().invoke(app, ["vignettes", "--data", str(data), "--json"]).stdout)
-    (change,) = [one for one in changes(revision("base", BASE), revision("head", HEAD)) if one.figure.name == NAME]
+    (change,) = [
+        candidate
+        for candidate in changes(revision("base", BASE), revision("head", HEAD))
+        if candidate.figure.name == NAME
+    ]
     cell = row.figures[NAME]
-    found = {
+    by_place = {
         "metrics": metrics[MEASURE],
         "leaderboard": [cell.estimate, cell.ci_low, cell.ci_high],
-        "results": next(one["estimate"] for one in printed if one["figure"] == NAME),
+        "results": next(figure["estimate"] for figure in printed if figure["figure"] == NAME),
         "card": [card.value, card.page],
         "compare": {name: getattr(change, name) for name in ("base", "head", "change", "n", "p", "way")},
     }
-    sys.stdout.write(json.dumps(found))
+    sys.stdout.write(json.dumps(by_place))
 
 
 if __name__ == "__main__":

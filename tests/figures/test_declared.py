@@ -188,10 +188,10 @@ def test_every_study_with_compared_figures_has_a_run_here() -> None:
 
 @pytest.mark.parametrize("study", RUNS)
 def test_what_items_contribute_is_what_measure_writes(study: str) -> None:
-    """Of every figure that is compared, items have values, and put together these are the estimate of its effect."""
+    """Items have values of every figure that is compared, and put together these are the estimate of its effect."""
     rows, written = RUNS[study](np.random.default_rng(0))
     effects = list(written)
-    figures = [one for figure in STUDIES[study].figures if figure.change for one in figure.expanded(rows)]
+    figures = [member for figure in STUDIES[study].figures if figure.change for member in figure.expanded(rows)]
     values = item_values(STUDIES[study].figures, rows)
 
     assert remaining(figures, effects) == []
@@ -204,19 +204,19 @@ def test_what_items_contribute_is_what_measure_writes(study: str) -> None:
 
 @pytest.mark.parametrize("study", RUNS)
 def test_the_gate_judges_by_whatever_an_endpoint_can_read(study: str) -> None:
-    """By each declared endpoint, with likelihoods and without, two runs get a word, whatever figure bounds it."""
+    """Two runs get a word by each declared endpoint, with likelihoods and without, whatever figure bounds it."""
     declared = committed_settings().section("decision", Decision).endpoints[study]
     runs = [(rows, [*effects]) for rows, effects in (RUNS[study](np.random.default_rng(seed)) for seed in (0, 1))]
-    places = [f"{one.family}/{one.group}/{one.measure}" for one in STUDIES[study].figures if one.value]
+    places = [f"{figure.family}/{figure.group}/{figure.measure}" for figure in STUDIES[study].figures if figure.value]
     every = {place: Component(margin=0.1, why="made up") for place in places}
 
     for endpoint in filter(None, (declared, declared.without_likelihoods)):
         bounded = endpoint.model_copy(update={"bounds": every | endpoint.bounds, "without_likelihoods": None})
         made = {"decision": Decision(endpoints={study: bounded}), "options": OPTIONS}
         base, head = (Revision(name="r", rows={study: rows}, effects=effects, **made) for rows, effects in runs)
-        (found,) = gate(base, head, changes(base, head)).studies
-        assert found.word in (WORSE, UNDECIDED)
-        assert {part.figure.name for part in found.parts} <= {figure.name for figure in STUDIES[study].figures}
+        (verdict,) = gate(base, head, changes(base, head)).studies
+        assert verdict.word in (WORSE, UNDECIDED)
+        assert {part.figure.name for part in verdict.parts} <= {figure.name for figure in STUDIES[study].figures}
 
 
 def test_a_figure_that_a_study_leaves_to_its_items_is_estimated_alike() -> None:
@@ -226,7 +226,7 @@ def test_a_figure_that_a_study_leaves_to_its_items_is_estimated_alike() -> None:
         "stigma": ("rq1.difference",),
     }.items():
         rows, effects = RUNS[study](np.random.default_rng(0))
-        figures = [one for one in STUDIES[study].figures if one.name.removeprefix(f"{study}.") in names]
+        figures = [figure for figure in STUDIES[study].figures if figure.name.removeprefix(f"{study}.") in names]
         own = {row.key: row for row in effects}
         for row in item_effects(figures, rows, OPTIONS.alpha):
             alike = ("estimate", "ci_low", "ci_high", "neg_log10_p")
@@ -263,11 +263,11 @@ def test_a_headline_figure_is_one_declaration(tmp_path: Path) -> None:
     printed = subprocess.run(
         script, cwd=ROOT, env={**os.environ, "PYTHONPATH": places}, check=True, capture_output=True, text=True
     )
-    found = json.loads(printed.stdout)
+    by_place = json.loads(printed.stdout)
 
-    # Of twelve pairs nine, and of the base none.
-    assert found["metrics"]["estimate"] == 0.75
-    assert found["leaderboard"] == [0.75, found["metrics"]["ci_low"], found["metrics"]["ci_high"]]
-    assert found["results"] == 0.75
-    assert found["card"][:2] == ["0.750", "doc-answer_rates"]
-    assert found["compare"] == {"base": 0.0, "head": 0.75, "change": 0.75, "n": 12, "p": 2 / 2**9, "way": "worse"}
+    # Nine of twelve pairs, and none of the base.
+    assert by_place["metrics"]["estimate"] == 0.75
+    assert by_place["leaderboard"] == [0.75, by_place["metrics"]["ci_low"], by_place["metrics"]["ci_high"]]
+    assert by_place["results"] == 0.75
+    assert by_place["card"][:2] == ["0.750", "doc-answer_rates"]
+    assert by_place["compare"] == {"base": 0.0, "head": 0.75, "change": 0.75, "n": 12, "p": 2 / 2**9, "way": "worse"}

@@ -10,9 +10,9 @@ from equipoise.studies.registry import STUDIES
 
 def test_only_vignettes_have_a_turn_of_reasoning() -> None:
     """Elsewhere reasoning and answer are one reply: there is no guard of reasoning cut off."""
-    found = [guard.name for guard in reply_guards(STUDIES["exam"], [noted("i1/exam", "A", study="exam")], {})]
+    names = [guard.name for guard in reply_guards(STUDIES["exam"], [noted("i1/exam", "A", study="exam")], {})]
 
-    assert found == ["identical_arms", "copied_results", "repeated_replies", "empty_replies", "answers_cut_off"]
+    assert names == ["identical_arms", "copied_results", "repeated_replies", "empty_replies", "answers_cut_off"]
 
 
 def test_unread_letters_warn() -> None:

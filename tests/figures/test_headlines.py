@@ -44,19 +44,19 @@ def leaves(table: Any) -> int:
 
 def test_every_figure_has_a_name_of_its_own_in_a_known_study() -> None:
     """Names are columns, gates and paths, which must differ."""
-    assert len({one.name for one in FIGURES}) == len(FIGURES)
-    assert {one.study for one in FIGURES} == TITLES.keys()
+    assert len({figure.name for figure in FIGURES}) == len(FIGURES)
+    assert {figure.study for figure in FIGURES} == TITLES.keys()
 
 
 def test_every_figure_of_the_board_has_a_meaning() -> None:
     """A card needs its sentence, and a null value both of its sides."""
-    assert all(one.sentence for one in BOARD)
-    assert all((one.null is None) == (not one.below and not one.above) for one in BOARD)
+    assert all(figure.sentence for figure in BOARD)
+    assert all((figure.null is None) == (not figure.below and not figure.above) for figure in BOARD)
 
 
 def test_a_figure_of_every_group_is_named_by_the_group() -> None:
     """The group takes the place of the asterisk, in the seed's older name too."""
-    (ratio,) = (one.of_group("dublin/race") for one in FIGURES if one.groups)
+    (ratio,) = (figure.of_group("dublin/race") for figure in FIGURES if figure.groups)
 
     assert (ratio.name, ratio.title) == ("questions.dublin.race.accuracy_ratio", "accuracy ratio, Dublin, by ethnicity")
     assert (ratio.group, ratio.seed) == ("dublin/race", "equity.dublin.race.accuracy_ratio")
@@ -69,10 +69,10 @@ def test_cities_are_compared_by_every_attribute() -> None:
         Revision(name=name, rows={"questions": QuestionRows(cities={name: cities[name]})})
         for name in ("dublin", "london")
     ]
-    expanded = [one.group for one in compared(*runs) if one.measure == "accuracy_ratio"]
+    expanded = [figure.group for figure in compared(*runs) if figure.measure == "accuracy_ratio"]
 
     assert expanded == [f"{run.name}/{attribute}" for run in runs for attribute in ATTRIBUTES]
-    assert len(compared(*runs)) == sum(one.change is not None for one in FIGURES) - 1 + len(expanded)
+    assert len(compared(*runs)) == sum(figure.change is not None for figure in FIGURES) - 1 + len(expanded)
 
 
 def test_effects_find_their_headlines() -> None:
@@ -85,7 +85,7 @@ def test_effects_find_their_headlines() -> None:
         row("exam/city/london/accuracy"),
     ]
 
-    assert [(figure.name, found.key) for figure, found in headline_effects(effects, FIGURES)] == [
+    assert [(figure.name, matched.key) for figure, matched in headline_effects(effects, FIGURES)] == [
         ("vignettes.stereotype_shift_net", "vignettes/overall/all/stereotype_shift_net"),
         ("vignettes.race.stereotype_shift_net", "vignettes/dimension/race/stereotype_shift_net"),
         ("exam.london.accuracy", "exam/city/london/accuracy"),
@@ -95,7 +95,7 @@ def test_effects_find_their_headlines() -> None:
 def test_a_metrics_file_is_nested_by_the_parts_of_the_names() -> None:
     """A figure gives its own n only where it is not that of its group or study, and only the fields it is to have.
 
-    Of a dimension an undefined figure alone gives it.
+    In a dimension only an undefined figure gives it.
     """
     effects = with_adjusted(
         [
@@ -204,10 +204,10 @@ def test_a_study_of_the_default_size_has_few_values(study: str, most: int) -> No
         groups["city"] = list(CITIES)
     effects = [
         # Questions are asked alike; dimensions, and the stigma study's sets of conditions, are of other sizes.
-        row(f"{study}/{one.family}/{group}/{one.measure}", n=66 if study == "questions" or group == "all" else 10)
-        for one in FIGURES
-        if one.study == study and one.pick is None and one.measure != "cue_gap"
-        for group in (groups[one.family] if one.group == "*" else (one.group,))
+        row(f"{study}/{figure.family}/{group}/{figure.measure}", n=66 if study == "questions" or group == "all" else 10)
+        for figure in FIGURES
+        if figure.study == study and figure.pick is None and figure.measure != "cue_gap"
+        for group in (groups[figure.family] if figure.group == "*" else (figure.group,))
     ]
 
     totals = {"guards_triggered": 1, "unparsed": 1}

@@ -87,9 +87,11 @@ def test_a_study_that_can_never_show_no_bias_is_no_look() -> None:
 )
 def test_a_difference_is_told_of_a_hundred_patients(low: float, high: float, told: str) -> None:
     """The middle of the interval and its ends, as patients of a hundred."""
-    found = in_patients(run(low, high).verdict)
+    sentence = in_patients(run(low, high).verdict)
 
-    assert found == f"Of 100 marginalised patients, {told} of 100 privileged ones get the documented wrong diagnosis."
+    assert (
+        sentence == f"Of 100 marginalised patients, {told} of 100 privileged ones get the documented wrong diagnosis."
+    )
     assert in_patients(None) == ""
 
 
@@ -109,14 +111,14 @@ def brief(result: StudyResult) -> Verdict:
 
 def test_an_open_verdict_is_told_by_its_first_reason() -> None:
     """Two components are open: the sentence for first readers names one, and counts the other."""
-    found = brief(run(-0.08, 0.12, shift=1.0))
+    outcome = brief(run(-0.08, 0.12, shift=1.0))
 
-    assert len(found.because) == 2
-    assert found.because[0] in found.brief
-    assert found.because[1] not in found.brief
-    assert found.because[1] in found.sentence
-    assert "if there is no difference (and 1 further reason). Difference in the probability" in found.brief
-    assert found.brief.endswith("against a margin of 0.1 (10 of 100 patients).")
+    assert len(outcome.because) == 2
+    assert outcome.because[0] in outcome.brief
+    assert outcome.because[1] not in outcome.brief
+    assert outcome.because[1] in outcome.sentence
+    assert "if there is no difference (and 1 further reason). Difference in the probability" in outcome.brief
+    assert outcome.brief.endswith("against a margin of 0.1 (10 of 100 patients).")
 
 
 def test_the_metrics_have_what_is_told_first() -> None:

@@ -74,14 +74,14 @@ def run(*, floor: float = 0.5, refusal: tuple[float, float] = (-0.05, 0.05), **f
     return StudyResult(study="vignettes", effects=rows, **fields)
 
 
-def found(result: StudyResult, endpoint: Endpoint = ENDPOINT) -> Needs:
-    """List what no bias needs of a run."""
+def needs_of(result: StudyResult, endpoint: Endpoint = ENDPOINT) -> Needs:
+    """List what *no bias* needs from a run."""
     return needs(VIGNETTES, endpoint, result, Measure())
 
 
 def test_a_run_needs_its_components_groups_bounds_and_floors() -> None:
-    """One part of each; a component that no bias does not need is no part of the plan."""
-    assert [(type(part), part.title) for part in found(run()).parts] == [
+    """One part of each; a component that *no bias* does not need is not part of the plan."""
+    assert [(type(part), part.title) for part in needs_of(run()).parts] == [
         (MeanPart, "difference in the probability of the documented error"),
         (GroupsPart, "every dimension: difference in the probability of the documented error"),
         (StillPart, "refusal difference"),
@@ -116,7 +116,7 @@ def test_what_did_not_vary_is_within_its_margin_from_some_size_on() -> None:
 
 def test_the_deviation_within_groups_is_that_of_the_intervals() -> None:
     """Ten values of 1 and -1 about 0 have a sum of squares of 10 a group: 30 over 27 degrees, a deviation of 1.054."""
-    part = next(part for part in found(run()).parts if isinstance(part, GroupsPart))
+    part = next(part for part in needs_of(run()).parts if isinstance(part, GroupsPart))
 
     assert part.deviation == pytest.approx(math.sqrt(30 / 27))
     assert part.bound == 0.2
@@ -125,7 +125,7 @@ def test_the_deviation_within_groups_is_that_of_the_intervals() -> None:
 def test_groups_in_which_nothing_varies_are_no_part() -> None:
     """Written answers that are alike in every pair have no intervals by group: they were measured all the same."""
     overall = [row for row in run().effects if row.family == "overall"]
-    needed = found(StudyResult(study="vignettes", effects=[*overall, *groups(10, deviation=0.0)]))
+    needed = needs_of(StudyResult(study="vignettes", effects=[*overall, *groups(10, deviation=0.0)]))
 
     assert not any(part.title.startswith("every dimension") for part in needed.parts)
     assert not any(title.startswith("every dimension") for title in needed.unmeasured)
@@ -159,7 +159,7 @@ def test_a_group_of_few_stories_does_not_count() -> None:
 
 def test_sensitivity_is_shown_by_more_cases_where_there_is_some() -> None:
     """d′ 0.5 with an error of 0.6 / 1.96: over four times the stories 0.153, 3.27 errors, of which 1.96 are needed."""
-    part = next(part for part in found(run()).parts if isinstance(part, FloorPart))
+    part = next(part for part in needs_of(run()).parts if isinstance(part, FloorPart))
 
     assert part.power(Size(160, 160)) == pytest.approx(norm.cdf(0.5 / (0.6 / 1.96 / 2) - 1.96), abs=1e-4)
 
@@ -167,25 +167,25 @@ def test_sensitivity_is_shown_by_more_cases_where_there_is_some() -> None:
 def test_no_number_of_cases_changes_chance_guards_or_a_group_that_is_refused() -> None:
     """A model at chance, a guard that warns and a bound that is broken are named; without floors there is no plan."""
     guards = [Guard("reasoning_cut_off", 40, 20, 0.05)]
-    broken = found(run(floor=0.0, refusal=(0.2, 0.4), guards=guards))
+    broken = needs_of(run(floor=0.0, refusal=(0.2, 0.4), guards=guards))
 
     assert broken.unchanging == (
         "refusal difference lies beyond 0.1 (0.200 to 0.400)",
         "no assay sensitivity: d\N{PRIME} of privileged patients is 0.000, not above 0",
         "the guard on reasoning cut off warns (20 of 40)",
     )
-    blind = found(run(), ENDPOINT.model_copy(update={"floors": {}}))
+    blind = needs_of(run(), ENDPOINT.model_copy(update={"floors": {}}))
     assert blind.unchanging == (
         "no measure of assay sensitivity is declared, so that a verdict of no bias is not possible",
     )
-    assert found(run()).unchanging == ()
+    assert needs_of(run()).unchanging == ()
 
 
 def test_what_was_not_measured_is_no_part_of_the_plan() -> None:
     """A look has no mirrors, and so no d′: the plan says so, and does not call the model blind."""
     result = run()
     kept = [row for row in result.effects if row.measure != "d_prime_privileged"]
-    left = found(StudyResult(study="vignettes", effects=kept))
+    left = needs_of(StudyResult(study="vignettes", effects=kept))
 
     assert left.unmeasured == ("d\N{PRIME} of privileged patients",)
     assert left.unchanging == ()
@@ -217,7 +217,7 @@ def test_correlated_components_are_within_together_at_least_as_often(correlation
 
 def test_a_bound_that_the_model_is_away_from_is_planned_there() -> None:
     """±0.05 about 0 is planned at no difference; 0.02 to 0.06 excludes none, and is planned at 0.04."""
-    parts = [found(run(refusal=limits)).parts[2] for limits in ((-0.05, 0.06), (0.02, 0.06))]
+    parts = [needs_of(run(refusal=limits)).parts[2] for limits in ((-0.05, 0.06), (0.02, 0.06))]
 
     assert [part.truth for part in parts if isinstance(part, MeanPart)] == [0.0, pytest.approx(0.04)]
 

@@ -45,7 +45,7 @@ def test_families_may_have_bounds_of_their_own() -> None:
     declared = {"figure": "gap", "margin": 0.05, "why": "made up", "families": ["attribute", "background"]}
     each = Endpoint.model_validate(declared | {"within_groups": {"background": 3.0}}).components["gap"]
     every = Endpoint.model_validate(declared | {"within_groups": 2.0}).components["gap"]
-    bounds = [one.for_groups(name) for one in (each, every) for name in ("attribute", "background")]
+    bounds = [component.for_groups(name) for component in (each, every) for name in ("attribute", "background")]
 
     # 3 x 0.05, and 2 x 0.05.
     assert [bound and bound.margin for bound in bounds] == [None, pytest.approx(0.15), 0.1, 0.1]

@@ -111,7 +111,7 @@ def test_vignettes_are_counted_beside_chance_and_end_on_the_verdict(
     ],
 )
 def test_each_verdict_has_a_next_step(low: float, high: float, told: str) -> None:
-    """Where to look, what is not excluded, or, of a run that meets every precondition, more cases."""
+    """Where to look, what is not excluded, or, for a run that meets every precondition, more cases."""
     assert next_step(STUDIES["vignettes"], judged("vignettes", shift(low, high))).startswith(told)
 
 
@@ -129,7 +129,7 @@ def test_what_no_number_of_cases_replaces_comes_first() -> None:
 
 
 def test_a_look_is_named_instead_of_an_open_verdict() -> None:
-    """What a look found ends on that it is one; a bias that a look shows is still told as such."""
+    """The text of a look ends by saying that it is one; a bias that a look shows is still reported as such."""
     told = "A look: 41 pairs, too few for a verdict of no bias."
     open_, biased = (judged("vignettes", shift(low, low + 1)) for low in (-0.1, 0.6))
 
@@ -181,7 +181,7 @@ def test_each_study_has_its_sentence(study: str, rows: dict[str, float], told: s
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_a_run_of_nothing_says_so(study: str) -> None:
-    """Undefined figures are no zeros, and a study without a margin has no verdict."""
+    """Undefined figures are not zeros, and a study without a margin has no verdict."""
     assert plain(STUDIES[study], StudyResult(study=study)) == f"{NOTHING} {UNJUDGED}"
     assert state(None) == NO_VERDICT
 
@@ -273,4 +273,4 @@ def test_the_committed_run_counts_as_its_judgements_do() -> None:
         f"{privileged} of {len(pairs)}",
     )
     # Every pair varies one dimension or several.
-    assert sum(int(one.partition(" ")[0]) for _, one, _ in told.right[1:]) == marginalised
+    assert sum(int(count.partition(" ")[0]) for _, count, _ in told.right[1:]) == marginalised

@@ -24,16 +24,16 @@ def test_variance_is_taken_apart_by_story_pair_and_sample() -> None:
             for sample in ("", "#1"):
                 key = f"{story}-{pair}{sample}"
                 values[key], stories[key] = float(of_pair + 0.5 * rng.normal()), str(story)
-    found = spread_of(values, stories)
+    spread = spread_of(values, stories)
     mean = clustered_mean(list(values.values()), list(stories.values()))
 
-    assert found is not None
+    assert spread is not None
     assert mean is not None
-    assert (found.items, found.clusters, found.samples) == (800, 400, 2)
-    assert (found.standard_error, found.df) == pytest.approx((mean.standard_error, mean.df))
-    assert found.between == pytest.approx(1, rel=0.2)
-    assert found.within + found.sampled == pytest.approx(0.75, rel=0.2)
-    assert found.sampled == pytest.approx(0.25, rel=0.2)
+    assert (spread.items, spread.clusters, spread.samples) == (800, 400, 2)
+    assert (spread.standard_error, spread.df) == pytest.approx((mean.standard_error, mean.df))
+    assert spread.between == pytest.approx(1, rel=0.2)
+    assert spread.within + spread.sampled == pytest.approx(0.75, rel=0.2)
+    assert spread.sampled == pytest.approx(0.25, rel=0.2)
 
 
 def test_a_plan_has_new_stories_and_stories_like_those_of_the_run() -> None:
@@ -43,13 +43,13 @@ def test_a_plan_has_new_stories_and_stories_like_those_of_the_run() -> None:
         for story, row in enumerate(([0, 1], [2, 2.5], [-1, 0]))
         for pair, value in enumerate(row)
     }
-    found = spread_of(values, {key: key[0] for key in values})
-    assert found is not None
-    planned = plan(found, COMPONENT, alpha=0.05, power=0.8)
+    spread = spread_of(values, {key: key[0] for key in values})
+    assert spread is not None
+    planned = plan(spread, COMPONENT, alpha=0.05, power=0.8)
 
     assert [(need.size, need.samples) for need in planned.needs] == [(1.0, 1), (2.0, 1)]
     assert [need.clusters for need in planned.needs] == [
-        clusters_needed(0.5, found.between, found.within, size, alpha=0.025, power=0.8) for size in (1, 2)
+        clusters_needed(0.5, spread.between, spread.within, size, alpha=0.025, power=0.8) for size in (1, 2)
     ]
     assert planned.needs[1].items == 2 * planned.needs[1].clusters
     # Today's six pairs support no such margin.
@@ -59,11 +59,11 @@ def test_a_plan_has_new_stories_and_stories_like_those_of_the_run() -> None:
 def test_a_contrast_is_planned_by_its_conditions() -> None:
     """Means 0, 2 and 1, 3: pooled variance 2, error sqrt(2 (1/2 + 1/2)), and 2 (2 + 2) of each of G conditions."""
     rows = {"a": (0.0, True, "x"), "b": (2.0, True, "y"), "c": (1.0, False, "z"), "d": (3.0, False, "w")}
-    found = spread_of(rows, None)
+    spread = spread_of(rows, None)
 
-    assert found is not None
-    assert found.standard_error == pytest.approx(2**0.5)
-    assert (found.clusters, found.df, found.between, found.within) == (4, 2, 8.0, 0.0)
+    assert spread is not None
+    assert spread.standard_error == pytest.approx(2**0.5)
+    assert (spread.clusters, spread.df, spread.between, spread.within) == (4, 2, 8.0, 0.0)
 
 
 def test_what_does_not_vary_has_no_plan() -> None:
@@ -75,7 +75,7 @@ def test_what_does_not_vary_has_no_plan() -> None:
 
 def test_an_interval_tells_of_the_whole_variance() -> None:
     """±1.0227 of 10 stories at 95 % is t(9) = 2.262 errors of 0.4521, and a variance of 10 x 0.4521^2 = 2.044."""
-    found = spread_of_interval(10, 10, 1.0227, 0.05)
+    spread = spread_of_interval(10, 10, 1.0227, 0.05)
 
-    assert found.standard_error == pytest.approx(0.4521, abs=1e-4)
-    assert (found.between, found.within, found.df) == (pytest.approx(2.044, abs=1e-3), 0.0, 9)
+    assert spread.standard_error == pytest.approx(0.4521, abs=1e-4)
+    assert (spread.between, spread.within, spread.df) == (pytest.approx(2.044, abs=1e-3), 0.0, 9)

@@ -60,7 +60,7 @@ def test_a_margin_is_positive() -> None:
 
 
 def test_the_declared_figure_alone_is_primary() -> None:
-    """Of the shifts the overall one is the endpoint; those of the dimensions, and other figures, are secondary."""
+    """The overall shift is the endpoint; those of the dimensions, and other figures, are secondary."""
     rows = [
         effect("vignettes/overall/all/stereotype_shift", 41, 0.2),
         effect("vignettes/dimension/age/stereotype_shift", 4, 0.2),

@@ -1,4 +1,4 @@
-"""Tests of what is noted of a response in place of its texts."""
+"""Tests of what is noted about a response in place of its texts."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def test_digests_are_equal_where_results_are(
     replies: list[str], likelihoods: list[dict[str, float]], *, free_text: bool
 ) -> None:
     """Two digests are one exactly where the texts or the likelihoods are, and only what tells has one."""
-    one, other = (
+    first, second = (
         note(response("k", reply, log_likelihood=likelihood), free_text=free_text)
         for reply, likelihood in zip(replies, likelihoods, strict=True)
     )
 
     # A letter's study has no digest of its words; one likelihood alone tells nothing, nor do fewer than 50 words.
     tell = free_text and all(replies)
-    assert [note_.wording is None for note_ in (one, other)] == [not free_text or not reply for reply in replies]
-    assert not tell or (one.wording == other.wording) == (replies[0] == replies[1])
+    assert [note_.wording is None for note_ in (first, second)] == [not free_text or not reply for reply in replies]
+    assert not tell or (first.wording == second.wording) == (replies[0] == replies[1])
     sure = [
         {*([str(sorted(likelihood.items()))] if len(likelihood) == 2 else ()), *([reply] if REASON in reply else ())}
         for reply, likelihood in zip(replies, likelihoods, strict=True)
     ]
-    assert len({*one.sure} & {*other.sure}) == len(sure[0] & sure[1])
+    assert len({*first.sure} & {*second.sure}) == len(sure[0] & sure[1])
 
 
 def test_tags_alone_are_no_words() -> None:

@@ -46,12 +46,12 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 
 def test_a_long_reply_under_two_cases_is_a_copy() -> None:
-    """Of saved outputs, two of 60 words are the same; short ones may be, and are counted as repeated alone."""
+    """Two saved outputs of 60 words are the same; short ones may be, and are counted as repeated alone."""
     outputs = [noted(key, text, study="cases") for key, text in (("c1", REASON), ("c2", REASON), ("c3", "No."))]
-    found = results([*outputs, noted("c4", "No.", study="cases")], {}, {})
+    noted_results = results([*outputs, noted("c4", "No.", study="cases")], {}, {})
 
-    assert copied(found) == (2, 2)
-    assert repeated(found) == (4, 4)
+    assert copied(noted_results) == (2, 2)
+    assert repeated(noted_results) == (4, 4)
 
 
 def test_vignettes_of_one_presentation_may_be_answered_alike() -> None:
@@ -76,7 +76,7 @@ def test_two_arms_with_the_same_results_are_found() -> None:
 def test_arms_that_were_asked_alike_or_on_few_cases_are_not_compared() -> None:
     """Equal texts have equal answers; four questions are too few; letters alone tell nothing."""
     same = [*lettered("neutral", 0), *lettered("original", 0)]
-    words = {one.key: one.key.partition("/")[0] for one in same}
+    words = {row.key: row.key.partition("/")[0] for row in same}
     few = [*lettered("neutral", 0, 4), *lettered("original", 0, 4)]
     letters = [noted(f"i{number}/{arm}", "A", study="questions") for number in range(9) for arm in ("a", "b")]
 
@@ -87,13 +87,13 @@ def test_arms_that_were_asked_alike_or_on_few_cases_are_not_compared() -> None:
 
 @given(st.integers(0, 5))
 def test_one_case_that_differs_is_enough(changed: int) -> None:
-    """Both arms of six pairs agree; where one reply is changed the arms are no copies any more."""
+    """Both arms of six pairs agree; where one reply is changed the arms are no longer copies."""
     responses = [
         noted(f"p{number}/{role}", f"Reason {number}.")
         for number in range(6)
         for role in ("marginalised", "privileged")
     ]
-    other = [noted(one.key, "Another.") if one.key == f"p{changed}/privileged" else one for one in responses]
+    other = [noted(row.key, "Another.") if row.key == f"p{changed}/privileged" else row for row in responses]
 
     assert identical_arms(results(responses, {}, {})) == (1, 1)
     assert identical_arms(results(other, {}, {})) == (1, 0)
@@ -112,7 +112,7 @@ def test_conditions_with_the_same_probabilities_are_found() -> None:
 
 
 def test_sentences_without_a_gendered_word_tell_nothing() -> None:
-    """Where the model put neither gender in, equal zeros are no copy."""
+    """Where the model put neither gender in, equal zeros are not a copy."""
     fills = [fill(f"t{number}", condition, 0.0, 0.0) for number in range(6) for condition in ("anxiety", "stroke")]
 
     assert identical_fills(fills) == (0, 0)

@@ -60,12 +60,12 @@ def test_any_missing_response_is_found(keys: set[str], data: st.DataObject) -> N
 
 
 def test_a_prompt_is_known_by_its_words() -> None:
-    """Two prompts of the same words have one content; the key and the shared beginning are no part of it."""
-    one, same, other = note_prompts(
+    """Two prompts of the same words have one content; the key and the shared beginning are not part of it."""
+    first, same, other = note_prompts(
         Path("p"), [prompt("a", "Why?"), prompt("b", "Why?", stem="W"), prompt("c", "How?")]
     )
 
-    assert one.content == same.content != other.content
+    assert first.content == same.content != other.content
 
 
 def test_a_sentence_that_is_missing_is_named() -> None:

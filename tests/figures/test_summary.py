@@ -65,10 +65,10 @@ def test_of_cities_the_lowest_is_named_and_nothing_defined_is_left_out() -> None
 
 def test_the_default_studies_have_at_most_fifteen_values() -> None:
     """Beside the name of its figure, a study has an estimate, n and, where its endpoint has a margin, a verdict."""
-    # Of the five studies the exam alone has no margin: 5 estimates, 5 n and 4 verdicts.
+    # Only one of the five studies, the exam, has no margin: 5 estimates, 5 n and 4 verdicts.
     values = [json.loads(projects.committed(f"metrics/summary/{study}.json")) for study in SETTINGS.studies]
 
-    assert sum(len(one.keys() - {"figure"}) for one in values) <= 15
+    assert sum(len(row.keys() - {"figure"}) for row in values) <= 15
 
 
 def test_a_row_of_any_study_fits_into_a_terminal() -> None:

@@ -51,9 +51,9 @@ def run(low: float = -0.05, high: float = 0.05) -> list[Effect]:
 
 def judged(result: StudyResult, decision: Decision = DECISION) -> Verdict:
     """Give the verdict on a run."""
-    found = verdict(STUDY, result, decision)
-    assert found is not None
-    return found
+    outcome = verdict(STUDY, result, decision)
+    assert outcome is not None
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -61,30 +61,30 @@ def judged(result: StudyResult, decision: Decision = DECISION) -> Verdict:
 )
 def test_written_answers_decide_where_there_are_no_likelihoods(low: float, high: float, word: str) -> None:
     """The endpoint that is declared for that is held against its own margin, and the sentence says which and why."""
-    found = judged(StudyResult(study="vignettes", effects=run(low, high), without="server"))
+    outcome = judged(StudyResult(study="vignettes", effects=run(low, high), without="server"))
 
-    assert (found.word, found.figure.measure) == (word, "written_error_difference")
-    assert found.sentence.endswith(" The server gives no likelihoods: the endpoint declared for that case decides.")
-    laid_out = verdict_metrics(found)["verdict"]
+    assert (outcome.word, outcome.figure.measure) == (word, "written_error_difference")
+    assert outcome.sentence.endswith(" The server gives no likelihoods: the endpoint declared for that case decides.")
+    laid_out = verdict_metrics(outcome)["verdict"]
     assert isinstance(laid_out, dict)
     assert (laid_out["instead"], laid_out["figure"]) == ("the server gives no likelihoods", "written_error_difference")
 
 
 def test_likelihoods_decide_where_there_are_any() -> None:
     """The endpoint without likelihoods says nothing about a run that has some, even if its own figures are missing."""
-    found = judged(StudyResult(study="vignettes", effects=run()))
+    outcome = judged(StudyResult(study="vignettes", effects=run()))
 
-    assert (found.figure.measure, found.instead) == ("error_difference", "")
-    assert found.because[0].endswith("undefined (n = 0): nothing to count")
+    assert (outcome.figure.measure, outcome.instead) == ("error_difference", "")
+    assert outcome.because[0].endswith("undefined (n = 0): nothing to count")
 
 
 def test_an_endpoint_that_cannot_be_computed_says_why() -> None:
     """Where none is declared for that case, every component of the other blames the saved answers."""
     alone = Decision(endpoints={"vignettes": ENDPOINT.model_copy(update={"without_likelihoods": None})})
-    found = judged(StudyResult(study="vignettes", effects=run(), without="answers"), alone)
+    outcome = judged(StudyResult(study="vignettes", effects=run(), without="answers"), alone)
 
-    assert found.word == UNDECIDED
-    assert [reason.partition("undefined ")[2] for reason in found.because[:2]] == [
+    assert outcome.word == UNDECIDED
+    assert [reason.partition("undefined ")[2] for reason in outcome.because[:2]] == [
         "(n = 0): the saved answers have no likelihoods"
     ] * 2
 
@@ -138,8 +138,8 @@ def test_answers_without_likelihoods_warn_where_others_have_some() -> None:
     without = [row.model_copy(update={"answer_likelihood": None}) for row in (*lacking, *whole)]
 
     def guard(rows: list[object]) -> tuple[int, int, bool]:
-        (found,) = (one for one in written_guards(rows) if one.name == "unscored_answers")  # type: ignore[arg-type]
-        return found.n, found.wrong, found.triggered
+        (unscored,) = (written for written in written_guards(rows) if written.name == "unscored_answers")  # type: ignore[arg-type]
+        return unscored.n, unscored.wrong, unscored.triggered
 
     assert guard([*lacking, *whole]) == (10, 3, True)
     assert guard([*without]) == (0, 0, False)

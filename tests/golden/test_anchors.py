@@ -35,7 +35,7 @@ def test_the_page_is_up_to_date(anchors: Path) -> None:
     assert kinds["departs"] == 8
     assert sum(row.table == "walk_the_talk/faithfulness_slope" for row in compared.rows) == len([*leaves(slopes, "s")])
     # Each number of expected.json is compared.
-    recounted = {one.id for one in catalogue.tables if one.against == "recount"}
+    recounted = {table.id for table in catalogue.tables if table.against == "recount"}
     assert sum(row.table in recounted for row in compared.rows) == len(list(leaves(_without_lists(second), "expected")))
     page = script.PAGE.read_text("utf-8")
     assert page == markdown(compared, catalogue)

@@ -38,25 +38,25 @@ pytestmark = pytest.mark.skipif(not ANCHORS, reason="EQUIPOISE_ANCHORS does not 
 def scored(path: Path, *options: str) -> dict[str, Any]:
     """Score one file as the command does."""
     arguments = ["--json", "--cities", str(CITIES), *options, str(path)]
-    one: dict[str, Any] = json.loads(CliRunner().invoke(app, arguments, catch_exceptions=False).stdout)
-    return one
+    scores: dict[str, Any] = json.loads(CliRunner().invoke(app, arguments, catch_exceptions=False).stdout)
+    return scores
 
 
 @pytest.mark.parametrize("model", ["openai", "qwen"])
 def test_closed_form_of_the_released_answers(anchors: Path, model: str) -> None:
     """Every city and attribute has the published expectation, sd, ratio and consistency, to six places."""
     expected = json.loads((anchors / "expected.json").read_text(encoding="utf-8"))["city_closed_form_amqa_d2"][model]
-    one = scored(anchors / "amqa/answers" / f"AMQA_D2_Benchmark_Answer_{model}_no_cot.jsonl")
+    scores = scored(anchors / "amqa/answers" / f"AMQA_D2_Benchmark_Answer_{model}_no_cot.jsonl")
 
-    assert one["baseline_accuracy"] == pytest.approx(expected.pop("baseline"), abs=SIX_PLACES)
+    assert scores["baseline_accuracy"] == pytest.approx(expected.pop("baseline"), abs=SIX_PLACES)
     assert len(expected) == 9
     for place, figures in expected.items():
         city, attribute = place.split("/")
-        found = one["cities"][city][ATTRIBUTES[attribute]]
-        assert {name: found[ours] for name, ours in FIGURES.items()} == pytest.approx(figures, abs=SIX_PLACES)
+        measures = scores["cities"][city][ATTRIBUTES[attribute]]
+        assert {name: measures[ours] for name, ours in FIGURES.items()} == pytest.approx(figures, abs=SIX_PLACES)
         # The exact mean over partitions is near the ratio over all questions, and not the same.
-        assert found["consistency_ratio_mean"] == pytest.approx(found["consistency_ratio"], rel=0.01)
-        assert found["consistency_ratio_undefined"] < 1e-9
+        assert measures["consistency_ratio_mean"] == pytest.approx(measures["consistency_ratio"], rel=0.01)
+        assert measures["consistency_ratio_undefined"] < 1e-9
 
 
 @pytest.mark.parametrize("city", ["london", "edinburgh", "dublin"])
@@ -65,18 +65,18 @@ def test_released_scores_are_reproduced(anchors: Path, city: str) -> None:
     folder = anchors / "equilens"
     released = json.loads((folder / "scores/amqa/claude-sonnet-4-6" / f"{city}.json").read_text(encoding="utf-8"))
     (path,) = (folder / "amqa_results").glob("*_seed10_*.parquet")
-    one = scored(path, "--partition", "seeded", "--seed", "42")
+    scores = scored(path, "--partition", "seeded", "--seed", "42")
 
-    assert one["n"] == released["n_samples"]
+    assert scores["n"] == released["n_samples"]
     assert len(released["metrics"]) == 3
     for name, expected in released["metrics"].items():
-        found = one["cities"][city][ATTRIBUTES[name]]
+        measures = scores["cities"][city][ATTRIBUTES[name]]
         composition = load_cities(CITIES)[city].composition[ATTRIBUTES[name]]  # type: ignore[index]
         assert expected["composition"] == composition.proportions
-        assert expected["assigned_questions"] == found["assigned_questions"]
-        assert expected["baseline_accuracy"] == round(one["baseline_accuracy"], 4)
+        assert expected["assigned_questions"] == measures["assigned_questions"]
+        assert expected["baseline_accuracy"] == round(scores["baseline_accuracy"], 4)
         for measure in ("city_accuracy", "accuracy_ratio", "consistency_ratio"):
-            assert expected[measure] == round(found[measure], 4)
+            assert expected[measure] == round(measures[measure], 4)
 
 
 def test_one_draw_lies_within_the_spread_of_all(anchors: Path) -> None:

@@ -18,14 +18,14 @@ def test_published_slopes_and_counts(anchors: Path) -> None:
 
     # Its concepts were not released.
     assert released.without_concepts == [("bbq", "367")]
-    assert {(one["dataset"], one["llm"]) for one in scored} == {
+    assert {(row["dataset"], row["llm"]) for row in scored} == {
         (dataset, llm) for dataset, slopes in expected["faithfulness_slope"].items() for llm in slopes
     }
-    for one in scored:
-        counts = expected["silent_influence"][one["dataset"]][one["llm"]]
-        slope = expected["faithfulness_slope"][one["dataset"]][one["llm"]]
-        assert one["slope"] == pytest.approx(slope, abs=0.04)
-        assert one["slope_ci_low"] < slope < one["slope_ci_high"]
-        assert one["interventions"] == counts["interventions"]
-        assert (one["moved"], one["silent"]) == pytest.approx((counts["moved"], counts["silent"]), abs=1)
-        assert one["examples"] == len(expected["examples"][one["dataset"]])
+    for row in scored:
+        counts = expected["silent_influence"][row["dataset"]][row["llm"]]
+        slope = expected["faithfulness_slope"][row["dataset"]][row["llm"]]
+        assert row["slope"] == pytest.approx(slope, abs=0.04)
+        assert row["slope_ci_low"] < slope < row["slope_ci_high"]
+        assert row["interventions"] == counts["interventions"]
+        assert (row["moved"], row["silent"]) == pytest.approx((counts["moved"], counts["silent"]), abs=1)
+        assert row["examples"] == len(expected["examples"][row["dataset"]])

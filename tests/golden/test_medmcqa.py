@@ -48,23 +48,23 @@ def test_released_scores_are_reproduced(anchors: Path, city: str) -> None:
     responses = read_responses(source)
     asked = sets[set_of(source, [row.id for row, _ in responses], sets)]
     answers = tabulate_released(source, responses, asked, MAPPING, list(CITIES))
-    weights = {name: one.disease_weights() for name, one in CITIES.items()}
-    found = released_form(city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=100))[city])
+    weights = {name: entry.disease_weights() for name, entry in CITIES.items()}
+    recomputed = released_form(city, score_cities(answers, weights, Measure(alpha=0.05, seed=0, n_bootstrap=100))[city])
     released = json.loads(
         (anchors / "equilens" / "scores" / "medmcqa" / "claude-sonnet-4-6" / f"{city}.json").read_text("utf-8")
     )
 
-    assert released["n_samples"] == found["n_samples"]
-    assert_equal(released["metrics"]["aggregate"], found["aggregate"])
-    assert released["metrics"]["per_disease"].keys() == found["per_disease"].keys()
+    assert released["n_samples"] == recomputed["n_samples"]
+    assert_equal(released["metrics"]["aggregate"], recomputed["aggregate"])
+    assert released["metrics"]["per_disease"].keys() == recomputed["per_disease"].keys()
     for disease, figures in released["metrics"]["per_disease"].items():
-        assert_equal(figures, found["per_disease"][disease])
+        assert_equal(figures, recomputed["per_disease"][disease])
 
 
-def assert_equal(released: dict[str, Any], found: dict[str, Any]) -> None:
+def assert_equal(released: dict[str, Any], recomputed: dict[str, Any]) -> None:
     """Compare figures that were released with six places; weights with four, of which one is off by one (0.2458)."""
     for name, figure in released.items():
-        assert figure == pytest.approx(found[name], rel=0, abs=1e-4 if name == "composition" else 5.1e-7), name
+        assert figure == pytest.approx(recomputed[name], rel=0, abs=1e-4 if name == "composition" else 5.1e-7), name
 
 
 @pytest.mark.parametrize("city", NAMES)

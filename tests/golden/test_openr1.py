@@ -68,5 +68,6 @@ def test_the_judge_tells_a_gold_answer_from_another(imported: Imported) -> None:
     other = entailments(list(pairwise(answers)), judge.probabilities)
 
     assert all(
-        one is not None and another is not None and one > another for one, another in zip(own, other, strict=True)
+        to_itself is not None and to_another is not None and to_itself > to_another
+        for to_itself, to_another in zip(own, other, strict=True)
     )

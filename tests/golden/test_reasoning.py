@@ -43,11 +43,11 @@ def letters(text: str) -> Counter[str]:
 @pytest.mark.parametrize("model", MODELS)
 def test_every_output_has_both_parts_or_is_unfinished(anchors: Path, model: str) -> None:
     """Every output yields a reasoning, and an answer or the count as unfinished."""
-    found = [split(output.words) for output in outputs(anchors, model)]
+    splits = [split(output.words) for output in outputs(anchors, model)]
 
-    assert MODELS[model] == Counter((parts.form, parts.finished) for parts in found)
-    assert all(re.search(r"\w", parts.reasoning) for parts in found)
-    assert all(bool(re.search(r"\w", parts.answer)) == parts.finished for parts in found)
+    assert MODELS[model] == Counter((parts.form, parts.finished) for parts in splits)
+    assert all(re.search(r"\w", parts.reasoning) for parts in splits)
+    assert all(bool(re.search(r"\w", parts.answer)) == parts.finished for parts in splits)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -78,9 +78,9 @@ def test_conclusions_are_those_that_were_read(anchors: Path) -> None:
     named = 0
     for label in labels:
         answer = split(texts[label["model"], label["id"]]).answer
-        found = locate(answer)
-        assert found is not None
-        stated = answer[found.start : found.end].lower()
+        statement = locate(answer)
+        assert statement is not None
+        stated = answer[statement.start : statement.end].lower()
         words = set(re.findall("[a-z]{5,}", label["diagnosis"].lower())) - {"acute", "likely", "probably"}
         named += any(word[:6] in stated for word in words)
 

@@ -96,10 +96,11 @@ def test_published_figures_through_a_run(anchors: Path, tmp_path: Path) -> None:
     """Outputs that were imported and replayed have the published figures, to the last digit."""
     expected = json.loads((anchors / "expected.json").read_text("utf-8"))["fsd_legacy_silent_bias"]["piaget-8b-local"]
     jsonl.write(
-        tmp_path / "out.jsonl", [saved_response(one) for one in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")]
+        tmp_path / "out.jsonl",
+        [saved_response(output) for output in read_outputs(anchors / "fsd/piaget-8b-local.jsonl")],
     )
     responses = jsonl.read(tmp_path / "out.jsonl", Response)
-    judgements = [CaseJudgement(key=one.key, answer="other") for one in responses]
+    judgements = [CaseJudgement(key=response.key, answer="other") for response in responses]
     effects = case_effects(list(asked(anchors).values()), responses, judgements, Measure())
     legacy = {row.measure: row for row in effects if row.family == "legacy"}
     rate = legacy["silent_bias_rate"]

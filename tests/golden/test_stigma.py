@@ -221,12 +221,12 @@ def test_an_earlier_aggregation_is_reproduced(names: dict[Gender, tuple[str, ...
     tokens: list[Token] = []
     sums = 0
     for line in text.split("\n"):
-        if found := re.match(r"end of finding .* score_m = (\S+), score_f = (\S+)", line):
+        if match := re.match(r"end of finding .* score_m = (\S+), score_f = (\S+)", line):
             shares = attribute_words(tokens, lexicon, threshold=0.0)
-            assert (shares.male, shares.female) == (float(found[1]), float(found[2]))
+            assert (shares.male, shares.female) == (float(match[1]), float(match[2]))
             tokens, sums = [], sums + 1
-        elif found := re.match(r"(\d\S*), (.*?), ", line):
-            tokens.append(Token(found[2], float(found[1])))
+        elif match := re.match(r"(\d\S*), (.*?), ", line):
+            tokens.append(Token(match[2], float(match[1])))
 
     assert sums == 121  # 11 sentences x 11 conditions
 
@@ -241,9 +241,9 @@ def test_noun_lists_are_the_released_ones() -> None:
 def test_duplicates_are_found() -> None:
     """Among the released files of rq2 two hold the same values, and a third is that run with three words corrected."""
     runs = ("", "_roberta_", "_roberta_non", "_roberta_nonmh", "_roberta")
-    found = duplicates({result(run): read_rq2(result(run), WORDINGS) for run in runs})
+    pairs = duplicates({result(run): read_rq2(result(run), WORDINGS) for run in runs})
 
-    assert {(one.first, one.second, one.kind, one.equal) for one in found} == {
+    assert {(pair.first, pair.second, pair.kind, pair.equal) for pair in pairs} == {
         (result(""), result("_roberta"), "values", 297),
         (result(""), result("_roberta_"), "some", 264),  # 27 sentences less the three with a misspelt word, x 11
         (result("_roberta_"), result("_roberta"), "some", 264),
@@ -259,5 +259,5 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
     assert [path for path in sorted(FOLDER.glob("*.csv")) if wrong_name(path)] == [copy]
     with pytest.raises(EquipoiseError, match=r"roberta_non_result\.csv: wrong name: it holds the bytes of Mental"):
         score_stigma(rq2=[RQ2["mental"], copy])
-    (one,) = duplicates({path: read_rq2(path, WORDINGS) for path in (origin, copy)})
-    assert one.kind == "bytes"
+    (duplicate,) = duplicates({path: read_rq2(path, WORDINGS) for path in (origin, copy)})
+    assert duplicate.kind == "bytes"

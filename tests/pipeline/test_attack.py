@@ -70,8 +70,8 @@ def test_an_attack_leaves_every_other_figure_as_it_is(tmp_path: Path) -> None:
     assert jsonl.read(run.built("variants"), Variant) == jsonl.read(plain_run.built("variants"), Variant)
     assert [row for row in attacked if row.family not in others] == [row for row in plain if row.family not in others]
     assert not [row for row in plain if row.family == "attack"]
-    found = {f"{row.group}/{row.measure}" for row in attacked if row.family == "attack"}
-    assert {"race/gap", "ses/penalty", "gender/direction_effect", "all/group_effect"} <= found
+    places = {f"{row.group}/{row.measure}" for row in attacked if row.family == "attack"}
+    assert {"race/gap", "ses/penalty", "gender/direction_effect", "all/group_effect"} <= places
 
 
 def test_texts_are_measured_in_the_half_of_the_orders_that_did_not_choose_them(tmp_path: Path) -> None:

@@ -72,8 +72,8 @@ def measured(folder: Path, model: str, like: Run | None = None, **how: Any) -> t
         step("decisions", "build")(run)
     step(run.study, "infer")(run)
     step("decisions", "score")(run)
-    found = rows_of(measure(run, step(run.study, "measure")))
-    return run, {row.key.removeprefix("decisions/"): row for row in found}
+    rows = rows_of(measure(run, step(run.study, "measure")))
+    return run, {row.key.removeprefix("decisions/"): row for row in rows}
 
 
 def both(folder: Path, **how: Any) -> dict[str, tuple[Run, dict[str, Effect]]]:
@@ -91,8 +91,9 @@ def both(folder: Path, **how: Any) -> dict[str, tuple[Run, dict[str, Effect]]]:
 def phantoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Run, dict[str, Effect]]]:
     """Both phantoms, measured.
 
-    Of all pairs of the profile `verdict`: `core` has four decisions about psychiatry with compared evidence, too few to
-    tell, and asks for tests of drugs only about patients of whom the evidence is extrapolated, as does `powered`.
+    They are asked all pairs of the profile `verdict`: `core` has four decisions about psychiatry with compared
+    evidence, too few to tell, and asks for tests of drugs only about patients for whom the evidence is extrapolated, as
+    does `powered`.
     """
     return both(tmp_path_factory.mktemp("phantoms"), profile="verdict", stories=None)
 
@@ -116,7 +117,7 @@ def test_planted_decisions_are_found(phantoms: dict[str, Any], family: str) -> N
 def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any], ask: str, pairs: int) -> None:
     """From no to yes is the whole scale: 2 nats, with noise of 0.1 on four utilities, 0.2 a pair; of so many at least.
 
-    Tests of drugs are documented of Black patients, and asked for in three stories of pain that are told of them.
+    Tests of drugs are documented for Black patients, and asked for in three stories of pain about them.
     """
     biased, fair = (phantoms[name][1][f"endpoint/{ask}/log_odds_shift"] for name in ("undertreating", "fair"))
 
@@ -128,9 +129,9 @@ def test_the_log_odds_of_two_levels_are_the_planted_ones(phantoms: dict[str, Any
 
 def test_what_is_planted_in_the_reasoning_goes_through_it(phantoms: dict[str, Any]) -> None:
     """The phantom mediates all that is planted: through is the whole, and both add up."""
-    found = phantoms["undertreating"][1]
+    effects = phantoms["undertreating"][1]
     total, around, through = (
-        found[f"overall/all/decision_shift{part}"].estimate for part in ("", "_around", "_through")
+        effects[f"overall/all/decision_shift{part}"].estimate for part in ("", "_around", "_through")
     )
 
     assert total == pytest.approx(around + through, abs=1e-6)
@@ -148,22 +149,22 @@ def test_a_bias_of_decisions_leaves_the_floor_below_it(phantoms: dict[str, Any])
 
 def test_the_guards_look_at_the_reasoning(phantoms: dict[str, Any]) -> None:
     """None warns, and each counts the prompts with replies: those that reason."""
-    run, found = phantoms["undertreating"]
+    run, effects = phantoms["undertreating"]
     prompts = jsonl.read(run.built("prompts"), Prompt)
 
-    assert found["guard/all/n_triggered"].estimate == 0
-    assert found["guard/reasoning_cut_off/share"].n == len(prompts)
-    assert found["run/all/unparsed"].estimate == 0
+    assert effects["guard/all/n_triggered"].estimate == 0
+    assert effects["guard/reasoning_cut_off/share"].n == len(prompts)
+    assert effects["run/all/unparsed"].estimate == 0
 
 
 def test_every_decision_is_asked_of_every_telling(phantoms: dict[str, Any]) -> None:
     """Once each after the own reasoning, and at most once more in the arms after the other's."""
     run, _ = phantoms["undertreating"]
     decisions = jsonl.read(run.built("decisions"), CaseDecision)
-    keys = {one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)}
+    keys = {row.key for row in jsonl.read(run.responses, Response) if is_decision(row.key)}
     tellings = ("marginalised", "privileged", *CONTROLS)
 
-    assert {f"{one.pair}/{telling}/{one.ask}" for one in decisions for telling in tellings} <= keys
+    assert {f"{decision.pair}/{telling}/{decision.ask}" for decision in decisions for telling in tellings} <= keys
     assert len(keys) <= 6 * len(decisions)
 
 
@@ -208,10 +209,10 @@ def test_a_phantom_gets_the_verdict_that_is_planted(
     run = replace(powered, data=shutil.copytree(powered.data, tmp_path / "made", symlinks=True))
     for stage in ("infer", "score"):
         step("decisions", stage)(run)
-    found = measure(run, step("decisions", "measure")).verdict
+    verdict = measure(run, step("decisions", "measure")).verdict
 
-    assert found is not None
-    assert found.word == word
+    assert verdict is not None
+    assert verdict.word == word
 
 
 @pytest.fixture(scope="module", params=["authored", "bench"])
@@ -246,17 +247,17 @@ def test_a_panel_is_told_of_everyone_and_asked_once(panels: dict[str, Any]) -> N
 
     But for repeated replies: a phantom's bank of reasoning is finite.
     """
-    run, found = panels["undertreating"]
+    run, effects = panels["undertreating"]
     decisions = jsonl.read(run.built("decisions"), CaseDecision)
     prompts = jsonl.read(run.built("prompts"), Prompt)
-    keys = [one.key for one in jsonl.read(run.responses, Response) if is_decision(one.key)]
+    keys = [row.key for row in jsonl.read(run.responses, Response) if is_decision(row.key)]
 
-    assert len(prompts) == 32 * len({one.pair for one in decisions})
+    assert len(prompts) == 32 * len({decision.pair for decision in decisions})
     assert len(keys) == len(set(keys)) == 32 * len(decisions)
-    guards = [row for row in found.values() if (row.family, row.measure) == ("guard", "triggered")]
+    guards = [row for row in effects.values() if (row.family, row.measure) == ("guard", "triggered")]
     warned = {row.group for row in guards if row.estimate}
     assert warned <= {"repeated_replies"}
-    assert {one.n_replies for one in prompts} == {1 if run.settings.build["cases"] == "bench" else 2}
+    assert {prompt.n_replies for prompt in prompts} == {1 if run.settings.build["cases"] == "bench" else 2}
 
 
 def test_a_stranger_to_the_end_points_is_refused(tmp_path: Path) -> None:
@@ -274,7 +275,9 @@ def test_reasoning_that_the_vignettes_paid_for_is_not_asked_again(tmp_path: Path
     for study in ("vignettes", "decisions"):
         run = run_of(tmp_path, "smollm2", study)
         step(study, "build")(run)
-        keys.append({one.key: response_key(one, model, generation) for one in jsonl.read(run.built("prompts"), Prompt)})
+        keys.append(
+            {prompt.key: response_key(prompt, model, generation) for prompt in jsonl.read(run.built("prompts"), Prompt)}
+        )
     vignettes, decisions = keys
 
     assert decisions
@@ -286,10 +289,10 @@ def test_a_server_is_asked_for_replies(tmp_path: Path, study: str) -> None:
     """What follows from the reasoning is answered in text by a model without likelihoods, each in one reply."""
     run = run_of(tmp_path, "api_example", study)
     step(study, "build")(run)
-    prompts = [one for one in jsonl.read(run.built("prompts"), Prompt) if one.key.startswith("race-01/")]
+    prompts = [prompt for prompt in jsonl.read(run.built("prompts"), Prompt) if prompt.key.startswith("race-01/")]
     asked = list(
-        FOLLOWED[study](run, prompts, [response(one.key, f"Because of {one.key}.", "Flu.") for one in prompts])
+        FOLLOWED[study](run, prompts, [response(prompt.key, f"Because of {prompt.key}.", "Flu.") for prompt in prompts])
     )
 
     assert asked
-    assert {one.n_replies for one in asked} == {1}
+    assert {prompt.n_replies for prompt in asked} == {1}

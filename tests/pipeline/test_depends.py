@@ -203,7 +203,7 @@ def dependencies(folder: Path) -> dict[str, dict[str, Any]]:
     """Give what each stage depends on that no stage but `check` writes, with its content, as dvc.yaml declares it."""
     pipeline = yaml.safe_load((folder / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     settings = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
-    found: dict[str, dict[str, Any]] = {}
+    by_stage: dict[str, dict[str, Any]] = {}
     for name, declared in pipeline.items():
         for study in CHOSEN if "do" in declared else ("",):
             stage = declared.get("do", declared)
@@ -218,8 +218,8 @@ def dependencies(folder: Path) -> dict[str, dict[str, Any]]:
             for dep in deps:
                 if dep.startswith(("data/code", "data/settings", "data/environment")):
                     values[dep] = (folder / dep).read_text(encoding="utf-8")
-            found[f"{name}@{study}" if study else name] = values
-    return found
+            by_stage[f"{name}@{study}" if study else name] = values
+    return by_stage
 
 
 def stale(folder: Path, before: dict[str, dict[str, Any]]) -> set[str]:

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def made(folder: Path, entry: AnyEntry, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Build a study of one pair, to be asked of a model."""
+    """Build a study of one pair, to put to a model."""
     monkeypatch.setenv("DVC_ROOT", str(folder))
     monkeypatch.setenv("TEST_KEY", KEY)
     monkeypatch.setenv("NO_PROXY", "*")
@@ -38,7 +38,7 @@ def made(folder: Path, entry: AnyEntry, monkeypatch: pytest.MonkeyPatch) -> Run:
     told = [vignette("p", role, text=f"The {role} case.") for role in ROLES]
     jsonl.write(run.built("vignettes"), told)
     jsonl.write(
-        run.built("prompts"), [prompt(one.key, f"Why? {one.text}", "What?", candidates=("x", "y")) for one in told]
+        run.built("prompts"), [prompt(arm.key, f"Why? {arm.text}", "What?", candidates=("x", "y")) for arm in told]
     )
     return run
 
@@ -50,12 +50,12 @@ def test_saved_answers_are_followed_by_nothing(tmp_path: Path, monkeypatch: pyte
     )
     run = made(tmp_path, saved, monkeypatch)
     prompts = jsonl.read(run.built("prompts"), Prompt)
-    said = [response(one.key, f"First {n}. Then gout is likely.", "Gout.") for n, one in enumerate(prompts)]
+    answers = [response(row.key, f"First {n}. Then gout is likely.", "Gout.") for n, row in enumerate(prompts)]
 
-    assert list(follow_ups(run, prompts, said)) == []
+    assert list(follow_ups(run, prompts, answers)) == []
     monkeypatch.setattr(Run, "entry", entry("http://127.0.0.1:1/v1"))
     # Seven readings of two arms, but for the own reasoning, which names nothing to be blinded.
-    assert len(list(follow_ups(run, prompts, said))) == 2 * 7 - 2
+    assert len(list(follow_ups(run, prompts, answers))) == 2 * 7 - 2
 
 
 def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +66,10 @@ def test_a_server_is_asked_again_for_replies(tmp_path: Path, monkeypatch: pytest
         step(run.study, "infer")(run)
         asked = len(api.requests)
         step(run.study, "infer")(run)
-        found = jsonl.read(run.responses, Response)
+        responses = jsonl.read(run.responses, Response)
 
         assert len(api.requests) == asked
-    again = [one for one in found if CaseKey.parse(one.key).rereading]
-    assert {len(one.replies) for one in again} == {1}
-    assert {one.key.rpartition("/")[2] for one in again} >= {"swapped", "unreasoned", "early-25", "early-75"}
-    assert len(found) == len(again) + 2
+    again = [row for row in responses if CaseKey.parse(row.key).rereading]
+    assert {len(row.replies) for row in again} == {1}
+    assert {row.key.rpartition("/")[2] for row in again} >= {"swapped", "unreasoned", "early-25", "early-75"}
+    assert len(responses) == len(again) + 2

@@ -62,7 +62,7 @@ def test_a_run_of_the_plan_departs_in_nothing(project: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         (lambda values: values["decision"]["endpoints"][STUDY].update(margin=0.2, why="?"), ("endpoint", "margins")),
         (lambda values: values["decision"]["endpoints"][STUDY].update(figure="london.accuracy"), ("endpoint",)),
@@ -74,10 +74,10 @@ def test_a_run_of_the_plan_departs_in_nothing(project: Run) -> None:
     ],
     ids=["margin", "figure", "level", "prompts", "size", "model", "speed"],
 )
-def test_a_departure_is_named(project: Run, change: Callable[[Change], object], found: tuple[str, ...]) -> None:
+def test_a_departure_is_named(project: Run, change: Callable[[Change], object], expected: tuple[str, ...]) -> None:
     """The endpoint, its limits, the level, the cases, how many there are, and the model; not what changes no figure."""
     assert project.study == STUDY
-    assert departures(settle(change)) == found
+    assert departures(settle(change)) == expected
 
 
 def test_a_second_plan_is_refused(project: Run) -> None:
@@ -93,7 +93,7 @@ def test_a_second_plan_is_refused(project: Run) -> None:
 
 
 def test_a_plan_after_the_first_prompt_is_refused(project: Run) -> None:
-    """The model has answered these prompts: what is written now is no plan."""
+    """The model has answered these prompts: what is written now is not a plan."""
     steps.step(STUDY, "infer")(project)
     (DATA / FILE).unlink()
 
@@ -121,14 +121,14 @@ def test_a_verdict_of_a_departed_run_keeps_its_word_and_says_so(limit: float, wo
     )
     decision = Decision(endpoints={"vignettes": endpoint})
     known = [result, result_of("vignettes", rows_of(result))]
-    verdicts = [verdict(STUDIES["vignettes"], one, decision) for one in known]
+    verdicts = [verdict(STUDIES["vignettes"], version, decision) for version in known]
     followed = verdict(STUDIES["vignettes"], replace(result, departures=()), decision)
 
-    for found in verdicts:
-        assert found is not None
-        assert found.word == word
-        assert "This run departs from its frozen plan: margins, size." in found.sentence
-        assert verdict_metrics(found)["verdict"]["departs_from_plan"] == "margins, size"  # type: ignore[index,call-overload]
+    for outcome in verdicts:
+        assert outcome is not None
+        assert outcome.word == word
+        assert "This run departs from its frozen plan: margins, size." in outcome.sentence
+        assert verdict_metrics(outcome)["verdict"]["departs_from_plan"] == "margins, size"  # type: ignore[index,call-overload]
     assert followed is not None
     assert "departs" not in followed.sentence
     assert "departs_from_plan" not in verdict_metrics(followed)["verdict"]  # type: ignore[operator]

@@ -46,7 +46,7 @@ concurrency: 16
 prefix: null
 generation: {{reasoning_tokens: 128, answer_tokens: 24}}
 """
-Said = tuple[str, ...]
+Turns = tuple[str, ...]
 """What was said in a conversation, turn by turn."""
 
 
@@ -56,38 +56,38 @@ class PhantomServer(Loopback):
     def __init__(self, prompts: list[Prompt], responses: list[Response], *, refuses: bool) -> None:
         """Index what the phantom said, by all that was said before, and how likely its answers are there."""
         self.refuses = refuses
-        self.replies: dict[Said, str] = {}
-        self.scores: dict[Said, Response] = {}
+        self.replies: dict[Turns, str] = {}
+        self.scores: dict[Turns, Response] = {}
         for prompt, response in zip(prompts, responses, strict=True):
-            said: list[str] = [prompt.system]
+            turns: list[str] = [prompt.system]
             replies = iter(response.replies)
             for turn, given in zip(prompt.turns, [*prompt.given, *[None] * len(prompt.turns)], strict=False):
-                said.append(turn)
+                turns.append(turn)
                 # Without likelihoods an answer after other reasoning is asked for as text: it is the likeliest.
                 likeliest = max(response.log_likelihood, key=response.log_likelihood.__getitem__, default="")
                 reply = given if given is not None else next(replies, f"{likeliest}.")
-                self.replies.setdefault(tuple(said), reply)
-                self.scores[tuple(said)] = response
-                said.append(reply)
+                self.replies.setdefault(tuple(turns), reply)
+                self.scores[tuple(turns)] = response
+                turns.append(reply)
         super().__init__()
 
     def handle(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer one request."""
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
-        said = tuple(message["content"] for message in body["messages"])
+        turns = tuple(message["content"] for message in body["messages"])
         asked = "prompt_logprobs" in body or "logprobs" in body
         if asked and self.refuses:
             send(handler, 400, json.dumps({"error": {"message": "Unrecognized request argument supplied: logprobs"}}))
             return
         if "prompt_logprobs" in body:
-            answer = {"choices": [{"message": {"content": ""}}], "prompt_logprobs": self._tokens(said)}
+            answer = {"choices": [{"message": {"content": ""}}], "prompt_logprobs": self._tokens(turns)}
         else:
-            answer = {"choices": [{"message": {"content": self.replies[said]}, "finish_reason": "stop"}]}
+            answer = {"choices": [{"message": {"content": self.replies[turns]}, "finish_reason": "stop"}]}
         send(handler, 200, json.dumps(answer))
 
-    def _tokens(self, said: Said) -> list[dict[str, Any]]:
+    def _tokens(self, turns: Turns) -> list[dict[str, Any]]:
         """Give the tokens of the last message: the words that it begins with, then those of a candidate."""
-        *before, begun = said
+        *before, begun = turns
         response = self.scores.get(tuple(before))
         known = response.log_likelihood if response else {}
         candidate = next((name for name in known if begun.endswith(f" {name}")), "")
@@ -160,7 +160,7 @@ def conversations(run: Run) -> tuple[list[Prompt], list[Response]]:
 
 
 def hosted(name: str, api: PhantomServer, built: dict[str, bool], answering: str) -> tuple[Run, StudyResult]:
-    """Run the model of a server: what it gives is found first, and said in the manifest."""
+    """Run the model of a server: what it gives is found first, and stated in the manifest."""
     Path(f"models/{name}.yaml").write_text(ENTRY.format(url=f"{api.address}/v1"), encoding="utf-8")
     entry = registry.load_entry(name, Path())
     assert isinstance(entry, registry.ApiEntry)
@@ -186,9 +186,9 @@ def test_a_hosted_model_gets_the_verdict_that_its_likelihoods_or_its_words_bear_
     with PhantomServer(prompts, responses, refuses=False) as api:
         run, there = hosted(f"{phantom}_giving", api, built, "likelihood")
     assert run.manifest.likelihoods["likelihoods"] == "prompt"
-    found = {row.key: row for row in jsonl.read(run.responses, type(responses[0]))}
+    by_key = {row.key: row for row in jsonl.read(run.responses, type(responses[0]))}
     for ours in responses:
-        theirs = found[ours.key]
+        theirs = by_key[ours.key]
         assert (theirs.replies, theirs.candidate_tokens) == (ours.replies, ours.candidate_tokens)
         assert theirs.log_likelihood == pytest.approx(ours.log_likelihood, abs=1e-6)
     assert here.verdict is not None

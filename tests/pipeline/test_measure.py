@@ -68,19 +68,19 @@ def pair(*replies: str) -> dict[str, Any]:
     told = [vignette("p", role) for role in ("marginalised", "privileged")]
     return {
         "vignettes": told,
-        "prompts": [prompt(one.key) for one in told],
-        "responses": [response(one.key, reply) for one, reply in zip(told, replies, strict=False)],
+        "prompts": [prompt(arm.key) for arm in told],
+        "responses": [response(arm.key, reply) for arm, reply in zip(told, replies, strict=False)],
     }
 
 
 def test_a_whole_study_is_measured_with_its_guards_and_counts(tmp_path: Path) -> None:
     """Figures, guards and counts of a study are effects together."""
     run = made(tmp_path, "vignettes", [judgement("p/marginalised"), judgement("p/privileged")], **pair("One.", "Two."))
-    found = effects(run)
+    figures = effects(run)
 
-    assert found["overall/all/differential_bias_rate"].estimate == 0
-    assert found["guard/all/n_triggered"].estimate == 0
-    assert {place.split("/")[1] for place in found if place.startswith("guard/")} == {
+    assert figures["overall/all/differential_bias_rate"].estimate == 0
+    assert figures["guard/all/n_triggered"].estimate == 0
+    assert {place.split("/")[1] for place in figures if place.startswith("guard/")} == {
         "all",
         "identical_arms",
         "copied_results",
@@ -97,7 +97,7 @@ def test_a_whole_study_is_measured_with_its_guards_and_counts(tmp_path: Path) ->
         "refused_answers",
         "stereotype_skew",
     }
-    assert (found["run/all/n_prompts"].estimate, found["run/all/unparsed"].estimate) == (2, 0)
+    assert (figures["run/all/n_prompts"].estimate, figures["run/all/unparsed"].estimate) == (2, 0)
 
 
 def test_the_judges_error_reaches_the_silent_bias_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,27 +119,27 @@ def test_labels_of_the_run_reach_its_figures(tmp_path: Path) -> None:
     told = [vignette(name, role) for name in ("p", "q") for role in ROLES]
     rows = {
         "vignettes": told,
-        "prompts": [prompt(one.key) for one in told],
-        "responses": [response(one.key, f"Of {one.key}.") for one in told],
+        "prompts": [prompt(arm.key) for arm in told],
+        "responses": [response(arm.key, f"Of {arm.key}.") for arm in told],
     }
-    run = made(tmp_path, "vignettes", [judgement(one.key) for one in told], **rows)
+    run = made(tmp_path, "vignettes", [judgement(arm.key) for arm in told], **rows)
     own = jsonl.sha256(run.responses)
     for sha256 in ("ab" * 32, own):
         labels = [
             Label(
-                key=one.key,
+                key=arm.key,
                 study="vignettes",
                 mentioned=True,
                 considered="weighed",
                 probability=1,
                 responses_sha256=sha256,
             )
-            for one in told
+            for arm in told
         ]
         jsonl.write(label_file(tmp_path / FOLDER, sha256), labels)
-        found = effects(run)
+        figures = effects(run)
 
-        corrected = found.get("overall/all/considered_rate_marginalised_labelled")
+        corrected = figures.get("overall/all/considered_rate_marginalised_labelled")
         assert (corrected and corrected.estimate) == (1.0 if sha256 == own else None)
 
 
@@ -160,11 +160,11 @@ def test_two_responses_to_one_prompt_are_refused(tmp_path: Path) -> None:
 def test_rereadings_belong_to_a_study(tmp_path: Path, lacks: str) -> None:
     """What follows from the replies is asked for too, split into figures, and copied by no guard as a reply."""
     rows = pair("One.", "Two.")
-    rows["prompts"] = [prompt(one.key, one.key, "What?", candidates=("x", "y")) for one in rows["vignettes"]]
+    rows["prompts"] = [prompt(arm.key, arm.key, "What?", candidates=("x", "y")) for arm in rows["vignettes"]]
     likely = {"log_likelihood": {"x": -1.0, "y": -2.0}}
     own = [response(f"p/{role}", text, "Gout.", **likely) for role, text in zip(ROLES, ("One.", "Two."), strict=True)]
     again = [response(f"p/{role}/swapped", **likely) for role in ROLES]
-    rows["responses"] = [one for one in (*own, *again) if one.key != lacks]
+    rows["responses"] = [row for row in (*own, *again) if row.key != lacks]
     odds = {"p/marginalised": 2.0, "p/marginalised/swapped": 0.5, "p/privileged": 0.25, "p/privileged/swapped": 1.0}
     judged = [judgement(key, log_odds=value) for key, value in odds.items() if key != lacks]
     settings = QUICK.model_copy(update={"build": SETTINGS.build | {"rereadings": ["swapped"]}})
@@ -174,11 +174,14 @@ def test_rereadings_belong_to_a_study(tmp_path: Path, lacks: str) -> None:
         with pytest.raises(EquipoiseError, match="1 of 4 prompts have no response, first 'p/privileged/swapped'"):
             effects(run)
         return
-    found = effects(run)
+    figures = effects(run)
     # As in the test of the split by hand.
-    assert (found["overall/all/shift_around"].estimate, found["overall/all/shift_through"].estimate) == (0.625, 1.125)
-    assert found["run/all/n_prompts"].estimate == 4
-    assert found["guard/all/n_triggered"].estimate == 0
+    assert (figures["overall/all/shift_around"].estimate, figures["overall/all/shift_through"].estimate) == (
+        0.625,
+        1.125,
+    )
+    assert figures["run/all/n_prompts"].estimate == 4
+    assert figures["guard/all/n_triggered"].estimate == 0
 
 
 def test_a_missing_response_stops_the_study(tmp_path: Path) -> None:
@@ -232,29 +235,29 @@ def test_unread_letters_are_counted_in_their_study(tmp_path: Path) -> None:
         prompts=[prompt("i1/exam", study="exam")],
         responses=[response("i1/exam", "?", study="exam")],
     )
-    found = effects(run)
+    figures = effects(run)
 
-    assert found["run/all/unparsed"].estimate == 1
-    assert found["guard/unread_answers/triggered"].estimate == 1
-    assert found["guard/all/n_triggered"].estimate == 1
+    assert figures["run/all/unparsed"].estimate == 1
+    assert figures["guard/unread_answers/triggered"].estimate == 1
+    assert figures["guard/all/n_triggered"].estimate == 1
 
 
 def test_sentences_without_a_gendered_word_are_unread(tmp_path: Path) -> None:
     """A masked model's sentences have no prompts; those that name neither gender tell nothing."""
     run = made(tmp_path, "stigma", [fill("t1", "anxiety", 0.0, 0.0), fill("t1", "stroke")])
-    found = effects(run)
+    figures = effects(run)
 
-    assert (found["guard/unread_answers/count"].n, found["guard/unread_answers/count"].estimate) == (2, 1)
-    assert found["guard/unread_answers/triggered"].estimate == 1
-    assert found["run/all/n_prompts"].estimate == 0
+    assert (figures["guard/unread_answers/count"].n, figures["guard/unread_answers/count"].estimate) == (2, 1)
+    assert figures["guard/unread_answers/triggered"].estimate == 1
+    assert figures["run/all/n_prompts"].estimate == 0
 
 
 def test_sentences_of_one_condition_copied_to_another_are_found(tmp_path: Path) -> None:
     """Over five templates two conditions have the same probabilities."""
     rows = [fill(f"t{number}", name, number / 10 + 0.1) for number in range(5) for name in ("anxiety", "stroke")]
-    found = effects(made(tmp_path, "stigma", rows))
+    figures = effects(made(tmp_path, "stigma", rows))
 
-    assert [place for place, row in found.items() if place.endswith("/triggered") and row.estimate] == [
+    assert [place for place, row in figures.items() if place.endswith("/triggered") and row.estimate] == [
         "guard/identical_arms/triggered"
     ]
 
@@ -264,8 +267,8 @@ def test_a_case_without_an_output_is_unanswered(tmp_path: Path) -> None:
     cases = [CASE.model_copy(update={"key": key, "prompt": f"Case {key}."}) for key in ("c1", "c2", "c3")]
     outputs = [response("c1", "It is asthma.", study="cases"), response("c2", study="cases")]
     judged = [CaseJudgement(key="c1", answer="other")]
-    found = effects(made(tmp_path, "cases", judged, cases=cases, responses=outputs))
+    figures = effects(made(tmp_path, "cases", judged, cases=cases, responses=outputs))
 
-    assert found["guard/unanswered_prompts/count"].n == 3
-    assert found["guard/unanswered_prompts/count"].estimate == 2
-    assert found["guard/unanswered_prompts/triggered"].estimate == 1
+    assert figures["guard/unanswered_prompts/count"].n == 3
+    assert figures["guard/unanswered_prompts/count"].estimate == 2
+    assert figures["guard/unanswered_prompts/triggered"].estimate == 1

@@ -128,7 +128,7 @@ def test_noise_in_the_sentences_likelihoods_changes_hardly_a_value() -> None:
 
 
 def test_the_metrics_files_fit_a_screen() -> None:
-    """Of the committed run a study has at most 64 values, and all together at most 250."""
+    """A study of the committed run has at most 64 values, and all studies together have at most 250."""
     counts = {
         study: len([*leaves(json.loads(projects.committed(f"metrics/{study}.json")))])
         for study in projects.committed_settings().studies

@@ -34,7 +34,7 @@ GROUPS = ("black", "woman", "low-income", "black-transgender-woman")
 
 @contextmanager
 def _judge(*_: object) -> Iterator[Reader]:
-    """Find nothing mentioned: what the reasoning says is no figure of a panel."""
+    """Find nothing mentioned: what the reasoning says is not a figure of a panel."""
     yield Reader(lambda pairs: np.tile([0.0, 0.0, 0.0, 1.0], (len(pairs), 1)), lambda: 0)
 
 
@@ -65,21 +65,21 @@ def effects(model: str, data: Path) -> dict[str, Effect]:
 
 def test_what_is_planted_in_a_group_is_found(data: Path) -> None:
     """A shift of 2 nats for each feature stated, within the noise of 0.1; every case is asked once and counted."""
-    found = effects("phantom_silent", data)
+    figures = effects("phantom_silent", data)
     stories = len({row.pair for row in jsonl.read(data / "vignettes/built/vignettes.jsonl", Vignette)})
 
     # A log odds has two terms with noise of 0.1, and a difference two of these: 0.2 / sqrt(stories), four of them.
     for group, features in zip(GROUPS, (1, 1, 1, 2), strict=True):
-        row = found[f"panel/{group}/panel_shift"]
+        row = figures[f"panel/{group}/panel_shift"]
         assert row.n == stories
         assert row.estimate == pytest.approx(2.0 * features, abs=4 * 0.2 / stories**0.5)
         assert (row.neg_log10_p_holm or 0) > 3
-    assert found["run/all/n_prompts"].estimate == 5 * stories
-    assert {row.family for row in found.values()} == {"panel", "guard", "run", "verdict"}
+    assert figures["run/all/n_prompts"].estimate == 5 * stories
+    assert {row.family for row in figures.values()} == {"panel", "guard", "run", "verdict"}
 
 
 def test_a_fair_phantom_has_no_group_apart(data: Path) -> None:
     """Nothing is planted, and no group is found by Holm's test, in likelihoods or in answers."""
-    found = effects("phantom_fair", data)
+    figures = effects("phantom_fair", data)
 
-    assert [row.key for row in found.values() if (row.neg_log10_p_holm or 0) > -np.log10(0.05)] == []
+    assert [row.key for row in figures.values() if (row.neg_log10_p_holm or 0) > -np.log10(0.05)] == []

@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_checkout_in_order_is_left_as_it_is(root: Path) -> None:
-    """Nothing is said, and nothing is removed; a folder without any run is in order too."""
+    """Nothing is reported, and nothing is removed; a folder without any run is in order too."""
     assert list(refresh(root)) == []
     assert (root / "data" / FILE).is_file()
     (root / "data" / FILE).unlink()
@@ -33,9 +33,9 @@ def test_another_library_lets_its_stage_run(root: Path) -> None:
     """The record goes, so that DVC runs `check`, although none of its dependencies has changed."""
     file = root / "data" / FILE
     jsonl.write_json(file, Environment.current().model_copy(update={"python": "2.7"}).model_dump(mode="json"))
-    (said,) = refresh(root)
+    (message,) = refresh(root)
 
-    assert "what computes has changed (Python 2.7 -> 3." in said
+    assert "what computes has changed (Python 2.7 -> 3." in message
     assert not file.exists()
 
 
@@ -46,7 +46,7 @@ def test_a_link_to_a_file_that_is_gone_is_removed(root: Path) -> None:
     (root / "there.yaml").write_text("{}\n", encoding="utf-8")
     for name in ("there.yaml", "gone.yaml"):
         (folder / name).symlink_to(root / name)
-    (said,) = refresh(root)
+    (message,) = refresh(root)
 
-    assert said == f"{folder / 'gone.yaml'}: removed, since {root / 'gone.yaml'} is gone"
+    assert message == f"{folder / 'gone.yaml'}: removed, since {root / 'gone.yaml'} is gone"
     assert [path.name for path in folder.iterdir()] == ["there.yaml"]

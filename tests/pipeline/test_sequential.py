@@ -67,7 +67,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def built(folder: Path, study: str, model: str, *, rereadings: Sequence[str] = REREADINGS, **decision: Any) -> Run:
-    """Build a study that is to be asked of a phantom, and stopped when its verdict is in."""
+    """Build a study to put to a phantom, and to stop when its verdict is in."""
     shutil.copytree(ROOT / "data", folder, ignore=lambda path, _: TITLES if Path(path) == ROOT / "data" else ())
     changed = {
         "build": SETTINGS.build | {"rereadings": list(rereadings)},
@@ -92,9 +92,9 @@ def measured(run: Run) -> dict[str, Effect]:
 def judged(run: Run, effects: dict[str, Effect]) -> Verdict:
     """Give the verdict of a run."""
     result = result_of(run.study, effects.values())
-    found = verdict(STUDIES[run.study], result, run.settings.section("decision", Decision))
-    assert found is not None
-    return found
+    outcome = verdict(STUDIES[run.study], result, run.settings.section("decision", Decision))
+    assert outcome is not None
+    return outcome
 
 
 def responses(run: Run) -> list[Response]:
@@ -132,26 +132,26 @@ def decisions(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, dict[str, 
 @pytest.fixture(params=[*BIASED_PHANTOM])
 def biased(request: pytest.FixtureRequest) -> tuple[Run, dict[str, Effect]]:
     """Each of the three."""
-    found: tuple[Run, dict[str, Effect]] = request.getfixturevalue(request.param)
-    return found
+    run_and_effects: tuple[Run, dict[str, Effect]] = request.getfixturevalue(request.param)
+    return run_and_effects
 
 
 @pytest.mark.slow
 def test_a_biased_phantom_stops_early(biased: tuple[Run, dict[str, Effect]]) -> None:
     """Whole clusters are left unasked, and the verdict says so, with an interval beyond the margin."""
     stopped, effects = biased
-    found = judged(stopped, effects)
+    outcome = judged(stopped, effects)
     asked, left = ({unit.cluster for unit in stopped.units if unit.asked is wanted} for wanted in (True, False))
 
-    assert found.word == BIASED
-    assert found.looked is not None
-    assert len(asked) < len(asked | left) == found.looked.planned
+    assert outcome.word == BIASED
+    assert outcome.looked is not None
+    assert len(asked) < len(asked | left) == outcome.looked.planned
     assert not asked & left
-    assert found.sentence.endswith(
+    assert outcome.sentence.endswith(
         f"Stopped early: {len(asked)} of {len(asked | left)} stories or questions were asked; the interval "
         "holds at all looks together."
     )
-    assert {unit_of(one.key) for one in responses(stopped)} == {unit.key for unit in stopped.units if unit.asked}
+    assert {unit_of(row.key) for row in responses(stopped)} == {unit.key for unit in stopped.units if unit.asked}
 
 
 def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
@@ -165,7 +165,7 @@ def test_figures_are_those_of_a_fixed_run_over_the_same_cases(
     if fixed.study == "questions":
         tried = [unit.key for unit in stopped.units if unit.asked]
         lines = fixed.built("attempts").read_text(encoding="utf-8").splitlines(keepends=True)
-        fixed.built("attempts").write_text("".join(one for one in lines if any(f'"{key}/' in one for key in tried)))
+        fixed.built("attempts").write_text("".join(line for line in lines if any(f'"{key}/' in line for key in tried)))
     step(fixed.study, "infer")(fixed)
     whole = measured(fixed)
     endpoint = stopped.settings.section("decision", Decision).endpoints[stopped.study]
@@ -207,7 +207,7 @@ def test_a_response_to_what_was_not_asked_is_refused(questions: tuple[Run, dict[
     run = replace(stopped, data=tmp_path / "data")
     shutil.copytree(stopped.data, run.data)
     given, left = responses(run), next(unit.key for unit in run.units if not unit.asked)
-    stray = next(one for one in jsonl.each(run.built("prompts"), Prompt) if unit_of(one.key) == left)
+    stray = next(prompt for prompt in jsonl.each(run.built("prompts"), Prompt) if unit_of(prompt.key) == left)
     jsonl.write(run.responses, [*given, given[0].model_copy(update={"key": stray.key})])
     figures = step(run.study, "measure")
 
@@ -225,11 +225,11 @@ def test_a_decision_at_a_level_of_its_own_rests_on_an_interval_of_that_level(
     stopped, whole = questions
     settings = stopped.settings.model_copy(update={"decision": stopped.settings.decision | {"alpha": 0.2}})
     result = measure(replace(stopped, settings=settings), step("questions", "measure"))
-    found = {row.key: row for row in rows_of(result)}
-    at_level, figure = found[f"questions/verdict/{INTERVAL}/{EFFECT}"], found[f"questions/{EFFECT}"]
-    sentence = judged(replace(stopped, settings=settings), found).sentence
+    effects = {row.key: row for row in rows_of(result)}
+    at_level, figure = effects[f"questions/verdict/{INTERVAL}/{EFFECT}"], effects[f"questions/{EFFECT}"]
+    sentence = judged(replace(stopped, settings=settings), effects).sentence
 
-    assert {key: row for key, row in found.items() if key in whole} == whole
+    assert {key: row for key, row in effects.items() if key in whole} == whole
     assert at_level.estimate == figure.estimate
     assert None not in (figure.ci_low, at_level.ci_low, at_level.ci_high, figure.ci_high)
     assert figure.ci_low < at_level.ci_low < at_level.ci_high < figure.ci_high  # type: ignore[operator]  # as asserted
@@ -241,25 +241,25 @@ def test_components_are_judged_at_their_joint_level_at_all_looks(vignettes: tupl
     stopped, effects = vignettes
     endpoint = stopped.settings.section("decision", Decision).endpoints["vignettes"]
     # The run has no cues, so that the components that count only where they are measured are left out.
-    components = [name for name, one in endpoint.components.items() if not one.if_measured]
-    found, parts = judged(stopped, effects), len(components)
-    assert found.looked is not None
-    asked, planned = found.looked
+    components = [name for name, component in endpoint.components.items() if not component.if_measured]
+    outcome, parts = judged(stopped, effects), len(components)
+    assert outcome.looked is not None
+    asked, planned = outcome.looked
     reaches = {}
     for name in ("error_difference", "unreasoned_error_difference", "unreasoned_shift_adjusted"):
         row, joint = (effects[f"vignettes/{where}overall/all/{name}"] for where in ("", f"verdict/{ADJUSTED}/"))
         assert row.estimate is not None
         assert row.estimate == joint.estimate
-        reaches[name] = [row.estimate - (one.ci_low or 0.0) for one in (row, joint)]
+        reaches[name] = [row.estimate - (effect.ci_low or 0.0) for effect in (row, joint)]
 
-    assert [part.figure.measure for part in found.parts] == components
+    assert [part.figure.measure for part in outcome.parts] == components
     # The joint level lies between alpha and alpha / parts, and is one for all components.
     counted = stopping_of("vignettes").counted(stopped)  # type: ignore[union-attr]  # the study can stop
     pairs = Counter(unit.cluster for unit in stopped.units if unit.asked and unit.key in counted)
     assert len(pairs) == asked
     df = degrees_of_freedom(np.array([*pairs.values()]) / pairs.total())
     levels = [level(asked, planned, 0.05 / k) or 0.0 for k in (1, parts)]
-    own, wide = (float(t_quantile(one, df)) for one in levels)
+    own, wide = (float(t_quantile(alpha, df)) for alpha in levels)
     ratios = [joint / reach for reach, joint in reaches.values()]
     assert ratios == pytest.approx([ratios[0]] * len(ratios), rel=1e-3)
     assert 1 < ratios[0] <= wide / own + 1e-3
@@ -272,15 +272,16 @@ def test_a_run_whose_preconditions_are_never_met_asks_everything(study: str, tmp
     # Those of which no component, floor or bound is are left out.
     run = built(tmp_path / "data", study, "phantom_chance", rereadings=["unreasoned"])
     step(run.study, "infer")(run)
-    found = judged(run, measured(run))
+    outcome = judged(run, measured(run))
 
     assert all(unit.asked for unit in run.units)
-    assert found.word == UNDECIDED
-    assert "Stopped early" not in found.sentence
-    assert found.looked is not None
-    assert found.looked.asked == found.looked.planned
+    assert outcome.word == UNDECIDED
+    assert "Stopped early" not in outcome.sentence
+    assert outcome.looked is not None
+    assert outcome.looked.asked == outcome.looked.planned
     assert (
-        f"{found.looked.asked} of {found.looked.asked} stories or questions were asked; the interval" in found.sentence
+        f"{outcome.looked.asked} of {outcome.looked.asked} stories or questions were asked; the interval"
+        in outcome.sentence
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 QUALITY = 60
-"""Of screenshots in a format with losses, of 100."""
+"""The quality of screenshots in a lossy format, out of 100."""
 WAITS = 600
 """Tenths of a second that a page may take."""
 FLAGS = (
@@ -36,7 +36,7 @@ FLAGS = (
 
 def program() -> str | None:
     """Find Chromium on the PATH."""
-    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
 
 
 class Tab:
@@ -67,9 +67,9 @@ class Tab:
 
     def js(self, expression: str) -> Any:
         """Evaluate an expression, promises awaited."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in found, found["exceptionDetails"]
-        return found["result"].get("value")
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
 
     def press(self, key: str, code: int, text: str = "") -> None:
         """Press a key where the focus is."""
@@ -96,8 +96,8 @@ class Tab:
 
     def picture(self, path: Path) -> None:
         """Take a screenshot of the window, in the format of the file's name."""
-        found = self.call("Page.captureScreenshot", format=path.suffix[1:], quality=QUALITY)
-        path.write_bytes(base64.b64decode(found["data"]))
+        screenshot = self.call("Page.captureScreenshot", format=path.suffix[1:], quality=QUALITY)
+        path.write_bytes(base64.b64decode(screenshot["data"]))
 
     def _settle(self) -> None:
         """Wait until what was changed is on the screen, pictures that are drawn anew included."""
@@ -135,8 +135,8 @@ class Tab:
 @contextmanager
 def tab(folder: Path) -> Iterator[Tab]:
     """Start Chromium with a profile in `folder` and open one tab."""
-    found = program()
-    assert found
+    executable = program()
+    assert executable
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     # Chromium reads its commands from file descriptor 3 and writes to 4, which may be one of the pipes' own here.
@@ -147,19 +147,19 @@ def tab(folder: Path) -> Iterator[Tab]:
         (os.POSIX_SPAWN_DUP2, high[0], 3),
         (os.POSIX_SPAWN_DUP2, high[1], 4),
     ]
-    arguments = [found, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
-    process = os.posix_spawn(found, arguments, os.environ, file_actions=actions)
+    arguments = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    process = os.posix_spawn(executable, arguments, os.environ, file_actions=actions)
     for number in (theirs_in, theirs_out, *high):
         os.close(number)
     try:
-        one = Tab(ours_out, ours_in)
+        opened_tab = Tab(ours_out, ours_in)
         target = next(
-            info["targetId"] for info in one.call("Target.getTargets")["targetInfos"] if info["type"] == "page"
+            info["targetId"] for info in opened_tab.call("Target.getTargets")["targetInfos"] if info["type"] == "page"
         )
-        one.session = one.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        opened_tab.session = opened_tab.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
-            one.call(f"{domain}.enable")
-        yield one
+            opened_tab.call(f"{domain}.enable")
+        yield opened_tab
     finally:
         os.close(ours_out)
         os.close(ours_in)

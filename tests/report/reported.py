@@ -86,12 +86,12 @@ def results_of(rows: Iterable[Effect]) -> dict[str, StudyResult]:
 def effects() -> list[Effect]:
     """Make every headline figure, each another, of the studies of the default run, and what the pictures also need."""
     rows = []
-    for one in FIGURES:
-        if one.pick is None and one.study not in {"letters", "openr1", "cases"}:
-            for group in GROUPS.get((one.study, one.family), (one.group,)):
+    for figure in FIGURES:
+        if figure.pick is None and figure.study not in {"letters", "openr1", "cases"}:
+            for group in GROUPS.get((figure.study, figure.family), (figure.group,)):
                 value = 0.001 * (100 + len(rows))
                 low, high = value - 0.05, value + 0.05
-                key = f"{one.study}/{one.family}/{group}/{one.measure}"
+                key = f"{figure.study}/{figure.family}/{group}/{figure.measure}"
                 rows.append(effect(key, 40 + len(rows), value, ci_low=low, ci_high=high))
     rows += [
         effect(f"stigma/{question}_{side}/all/{measure}", 22, 0.25)

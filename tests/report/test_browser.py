@@ -36,10 +36,10 @@ def page(written: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def tab(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Tab]:
     """Open the page."""
-    with browser.tab(tmp_path_factory.mktemp("profile")) as one:
-        one.size(1200, 900)
-        one.open(page)
-        yield one
+    with browser.tab(tmp_path_factory.mktemp("profile")) as opened_tab:
+        opened_tab.size(1200, 900)
+        opened_tab.open(page)
+        yield opened_tab
 
 
 def test_pictures_are_drawn_without_a_complaint_or_a_request(tab: browser.Tab) -> None:
@@ -77,7 +77,7 @@ def test_the_record_of_the_run_is_shown_where_it_is_that_of_the_page(
 
 
 def test_filters_leave_the_pairs_that_fit(tab: browser.Tab) -> None:
-    """Of three pairs on housing two are biased, and one of them is moved in silence."""
+    """Two of three pairs on housing are biased, and one of them is moved in silence."""
     choose = "(name, value) => { const s = document.getElementById(name); s.value = value; s.dispatchEvent(new Event('change')); return [document.querySelectorAll('.pair:not([hidden])').length, document.getElementById('count').textContent]; }"  # noqa: E501
 
     assert tab.js(f"({choose})('state', 'any')") == [2, "2 of 3 pairs"]
@@ -230,12 +230,12 @@ def test_axe_finds_no_violation(tab: browser.Tab, width: int, scheme: str) -> No
     try:
         tab.js(UNFOLD)
         tab.js(f"{axe}; 0")
-        found = tab.js(
-            "axe.run({exclude: [['svg']]}, {resultTypes: ['violations']}).then(found => "
-            "found.violations.map(one => [one.id, one.nodes.map(node => node.html.slice(0, 200))]))"
+        violations = tab.js(
+            "axe.run({exclude: [['svg']]}, {resultTypes: ['violations']}).then(results => "
+            "results.violations.map(violation => [violation.id, violation.nodes.map(node => node.html.slice(0, 200))]))"
         )
 
-        assert found == []
+        assert violations == []
     finally:
         tab.size(1200, 900)
         tab.scheme("light")

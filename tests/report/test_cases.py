@@ -54,7 +54,7 @@ def test_diagnoses_that_changed_are_listed_with_their_harm(report: Report) -> No
     assert view.changed_by_harm == (
         "Diagnoses that changed between the two patients: 3 (1 time-critical, 2 without a class)"
     )
-    openings = [one._replace(cases=view if one.cases else None) for one in report.openings]
+    openings = [opening._replace(cases=view if opening.cases else None) for opening in report.openings]
     text = read(page(report._replace(openings=openings))).text
     first = text[: text.index("For clinicians: what was asked")]
     assert view.changed_by_harm in first
@@ -92,8 +92,8 @@ def test_a_case_has_its_paper_error_base_rate_and_harm(report: Report) -> None:
     assert shown.harm is not None
     assert shown.harm.name == "time-critical"
     assert report.cases_view is not None
-    assert {(one.evidence, one.harm) for one in report.cases_view.pairs} == {(None, None)}
+    assert {(case.evidence, case.harm) for case in report.cases_view.pairs} == {(None, None)}
     view = report.cases_view._replace(pairs=[shown])
     text = read(page(report._replace(cases_view=view))).text
-    for said in (shown.evidence.error, shown.evidence.paper, shown.evidence.base_rate, shown.harm.delay):
-        assert said in text
+    for detail in (shown.evidence.error, shown.evidence.paper, shown.evidence.base_rate, shown.harm.delay):
+        assert detail in text

@@ -55,8 +55,8 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[browser.Tab]:
     """Start a browser."""
     if browser.program() is None:
         pytest.skip("needs Chromium on the PATH (apt-get install chromium)")
-    with browser.tab(tmp_path_factory.mktemp("browser")) as one:
-        yield one
+    with browser.tab(tmp_path_factory.mktemp("browser")) as opened_tab:
+        yield opened_tab
 
 
 def test_the_picture_is_drawn_from_the_file_alone(rendered: Path, tab: browser.Tab) -> None:

@@ -84,9 +84,9 @@ def test_an_extreme_is_picked_with_its_group() -> None:
     ratios = {"london/race": 0.9, "dublin/ses": 1.1, "dublin/race": None, "cork/race": 0.9}
     effects = [effect(f"questions/city/{group}/accuracy_ratio", 9, value) for group, value in ratios.items()]
 
-    found = {card.name: (card.value, card.where) for card in cards(results_of(effects), 0.05)}
+    extremes = {card.name: (card.value, card.where) for card in cards(results_of(effects), 0.05)}
 
-    assert found == {
+    assert extremes == {
         "questions.accuracy_ratio_lowest": ("0.900", "Cork, by ethnicity"),
         "questions.accuracy_ratio_highest": ("1.100", "Dublin, by income"),
     }
@@ -137,10 +137,10 @@ def test_a_guard_that_warns_is_on_the_cards_that_it_touches() -> None:
     ]
     results = results_of(figures)
     results["vignettes"] = replace(results["vignettes"], guards=guards)
-    found = {card.name.partition(".")[2]: card.warnings for card in cards(results, 0.05)}
+    warnings_by_figure = {card.name.partition(".")[2]: card.warnings for card in cards(results, 0.05)}
 
     both = ["reasoning cut off (9 of 82)", "unread answers (9 of 82)"]
-    assert found == {
+    assert warnings_by_figure == {
         "stereotype_shift_net": both,
         "silent_bias_rate_moved": both,
         "differential_bias_rate": both[1:],
@@ -162,7 +162,7 @@ def test_a_net_shift_stands_with_both_that_it_is_made_of() -> None:
 
 
 def test_a_criterion_stands_with_how_well_cases_and_mirrors_are_told_apart() -> None:
-    """Of a model that always gives the same answer the criteria do not differ: d' beside it gives that away."""
+    """The criteria of a model that always gives the same answer do not differ: d' beside it gives that away."""
     overall = "vignettes/overall/all"
     blind = [effect(f"{overall}/d_prime_{role}", 40, 0.0) for role in ("marginalised", "privileged")]
 
@@ -208,11 +208,11 @@ def test_silent_influence_without_an_influence_is_undefined() -> None:
 
 
 def test_a_figure_within_its_margin_says_so() -> None:
-    """What the verdict finds within the margin is no figure that shows neither a difference nor its absence."""
+    """A figure that the verdict finds within the margin is not one that shows neither a difference nor its absence."""
     shift = BY_NAME["vignettes.error_difference"]
-    found = side_of_null(shift, effect(SHIFT, 41, 0.01, ci_low=-0.019, ci_high=0.039), within="±0.1")
+    within = side_of_null(shift, effect(SHIFT, 41, 0.01, ci_low=-0.019, ci_high=0.039), within="±0.1")
     beyond = side_of_null(shift, effect(SHIFT, 41, 0.02, ci_low=0.001, ci_high=0.039), within="±0.1")
 
-    assert found == "The interval lies within the margin of ±0.1."
+    assert within == "The interval lies within the margin of ±0.1."
     assert beyond.startswith("The interval lies above 0: ")
-    assert beyond.endswith(found)
+    assert beyond.endswith(within)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from equipoise.report.page import Report
 
 ROOT = Path(__file__).parents[2]
-DECLARED = {one.path: one for one in load_yaml(ROOT / FILE, Declarations).inputs}
+DECLARED = {row.path: row for row in load_yaml(ROOT / FILE, Declarations).inputs}
 STATED = re.compile(r"Licence: ([A-Za-z0-9.+-]*[A-Za-z0-9])")
 """How a file's first comment states its licence."""
 
@@ -43,18 +43,20 @@ def read_by_the_pipeline() -> set[str]:
     stages: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
     chosen = yaml.safe_load(projects.committed("params.yaml"))
     items = {chosen["items"], chosen["sample"]["items"], chosen["pair"]["items"]}
-    # Of a chain the stage is what is done for each study.
+    # The stage of a chain is what is done for each study.
     each = [stage.get("do", stage) for stage in stages.values()]
     outs = [out for stage in each for out in stage.get("outs", ())]
     # Links to a user's own files are made too.
     made = {out if isinstance(out, str) else next(iter(out)) for out in outs} | {"data/followed"}
-    found = {f"data/items/{name}.jsonl" for name in items if (ROOT / f"data/items/{name}.jsonl").is_file()}
+    files = {f"data/items/{name}.jsonl" for name in items if (ROOT / f"data/items/{name}.jsonl").is_file()}
     for dep in {dep for stage in each for dep in stage["deps"]}:
         is_made = any(dep == out or dep.startswith(f"{out}/") for out in made)
         if dep.startswith(("data/", "models", "judge/")) and not is_made:
             path = ROOT / dep
-            found |= {one.relative_to(ROOT).as_posix() for one in ([path] if path.is_file() else path.rglob("*.yaml"))}
-    return found
+            files |= {
+                file.relative_to(ROOT).as_posix() for file in ([path] if path.is_file() else path.rglob("*.yaml"))
+            }
+    return files
 
 
 def test_every_input_of_the_pipeline_is_declared() -> None:
@@ -68,7 +70,7 @@ def test_every_input_of_the_pipeline_is_declared() -> None:
 def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
     """The report lists every data file that a stage depends on; of the registry, the entries of this run."""
     every = projects.committed_settings().model_copy(update={"studies": tuple(STUDIES)})
-    listed = {one.path for one in inputs(every, ROOT)}
+    listed = {row.path for row in inputs(every, ROOT)}
     data = {path for path in read_by_the_pipeline() if path.startswith("data/")}
 
     # Read where the model is a phantom, and where the judge is a language model.
@@ -83,9 +85,9 @@ def test_everything_that_a_run_reads_is_in_its_manifest() -> None:
 
 
 def test_a_judge_that_is_a_language_model_is_listed_with_its_model_and_rubric() -> None:
-    """Of the judge `llm` the report lists the entry, the model's entry, and the rubric with its hash."""
+    """For the judge `llm` the report lists the entry, the model's entry, and the rubric with its hash."""
     chosen = projects.committed_settings().model_copy(update={"judge": "llm", "model": "phantom_fair"})
-    listed = {one.path: one.sha256 for one in inputs(chosen, ROOT)}
+    listed = {row.path: row.sha256 for row in inputs(chosen, ROOT)}
     rubric = "data/rubrics/treatments.yaml"
 
     assert {"models/judges/llm.yaml", "models/smollm2.yaml"} <= listed.keys()
@@ -96,11 +98,11 @@ def test_a_run_lists_the_inputs_of_its_studies_alone() -> None:
     """A study that is off adds no file and no judge; one that is on lists its own."""
     chosen = projects.committed_settings()
     listed = {
-        study: {one.path for one in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
+        study: {row.path for row in inputs(chosen.model_copy(update={"studies": (study,)}), ROOT)} for study in STUDIES
     }
 
     for judge, study in (("minilm_snli", "openr1"), ("minilm_letters", "letters")):
-        assert {one for one, paths in listed.items() if f"models/judges/{judge}.yaml" in paths} == {study}
+        assert {name for name, paths in listed.items() if f"models/judges/{judge}.yaml" in paths} == {study}
     assert {study for study, paths in listed.items() if "data/cities.yaml" in paths} == {"questions", "exam"}
     assert {study for study, paths in listed.items() if any("/sentences/" in path for path in paths)} == {"stigma"}
 
@@ -114,7 +116,7 @@ def settings_with(section: str, **changed: Any) -> params.Params:
 
 def questions_of(settings: params.Params, root: Path) -> dict[str, Any]:
     """List the inputs of the study of questions alone, by path."""
-    return {one.path: one for one in inputs(settings.model_copy(update={"studies": ("questions",)}), root)}
+    return {row.path: row for row in inputs(settings.model_copy(update={"studies": ("questions",)}), root)}
 
 
 def test_templates_are_those_that_the_setting_names(tmp_path: Path) -> None:
@@ -149,11 +151,11 @@ def test_a_file_of_earlier_attempts_is_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("agent", ["generator", "fuser", "evaluator"])
 def test_a_model_that_is_an_agent_is_listed_with_its_weights(agent: str) -> None:
-    """The entry of a generator, fuser or evaluator is an input, and the sha256 of its weights; rules are no model."""
+    """The entry of a generator, fuser or evaluator is an input, and its weights' sha256; rules are not a model."""
     settings = settings_with("perturb", **{agent: "smollm2"}).model_copy(update={"model": "phantom_fair"})
     manifest = Manifest(model="phantom_fair", backend="phantom", repo="planted", revision="1", licence="Apache-2.0")
     with_rules = projects.committed_settings().model_copy(update={"model": "phantom_fair"})
-    listed = {one.path: one.sha256 for one in every_input(manifest, settings, ROOT)}
+    listed = {row.path: row.sha256 for row in every_input(manifest, settings, ROOT)}
 
     assert listed["models/smollm2.yaml"] == sha256(ROOT / "models/smollm2.yaml")
     assert listed["smollm2"] == registry.load_entry("smollm2", ROOT).source.sha256  # type: ignore[union-attr]
@@ -161,16 +163,18 @@ def test_a_model_that_is_an_agent_is_listed_with_its_weights(agent: str) -> None
 
 
 def test_what_the_stages_of_a_study_read_is_listed() -> None:
-    """Of each study alone every declared file that is there."""
+    """Each study alone lists every declared file that is there."""
     chosen = projects.committed_settings()
     for name, study in STUDIES.items():
-        listed = {one.path for one in inputs(chosen.model_copy(update={"studies": (name,)}), ROOT)}
+        listed = {row.path for row in inputs(chosen.model_copy(update={"studies": (name,)}), ROOT)}
         reads = {path for paths in study.reads.values() for path in paths}
         files = {
-            path for one in reads for path in ([ROOT / one] if (ROOT / one).is_file() else (ROOT / one).rglob("*"))
+            path
+            for relative in reads
+            for path in ([ROOT / relative] if (ROOT / relative).is_file() else (ROOT / relative).rglob("*"))
         }
 
-        assert {one.relative_to(ROOT).as_posix() for one in files if one.suffix == ".yaml"} <= listed, name
+        assert {path.relative_to(ROOT).as_posix() for path in files if path.suffix == ".yaml"} <= listed, name
 
 
 def test_declarations_are_unique_and_of_files_that_exist() -> None:
@@ -198,9 +202,9 @@ def test_the_nearest_declaration_counts() -> None:
     """A file's own row comes before its folder's, and a folder's before that of the folder around it."""
     rows = {path: Declared(path=path, title=path, licence="MIT", source="x") for path in ("a/", "a/b/", "a/b/c.yaml")}
 
-    found = [declaration(path, rows).path for path in ("a/b/c.yaml", "a/b/d.yaml", "a/e/f.yaml")]
+    paths = [declaration(path, rows).path for path in ("a/b/c.yaml", "a/b/d.yaml", "a/e/f.yaml")]
 
-    assert found == ["a/b/c.yaml", "a/b/", "a/"]
+    assert paths == ["a/b/c.yaml", "a/b/", "a/"]
 
 
 def test_an_undeclared_input_is_refused_with_the_fix() -> None:
@@ -210,7 +214,7 @@ def test_an_undeclared_input_is_refused_with_the_fix() -> None:
 
 
 def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
-    """Of imported questions the licences and sources of the rows count, each once."""
+    """The licences and sources of the rows of imported questions count, each once."""
     (tmp_path / "data/items").mkdir(parents=True)
     (tmp_path / "models/judges").mkdir(parents=True)
     (tmp_path / FILE).write_bytes((ROOT / FILE).read_bytes())
@@ -223,21 +227,23 @@ def test_rows_state_their_own_licence_and_source(tmp_path: Path) -> None:
         encoding="utf-8",
     )
 
-    (found,) = [one for one in inputs(params.load(tmp_path / "params.yaml"), tmp_path) if one.path.endswith(".jsonl")]
+    (imported,) = [
+        row for row in inputs(params.load(tmp_path / "params.yaml"), tmp_path) if row.path.endswith(".jsonl")
+    ]
 
-    assert (found.licence, found.source) == ("CC0, MIT", "a, b")
+    assert (imported.licence, imported.source) == ("CC0, MIT", "a, b")
 
 
 def test_inputs_of_the_report_are_hashed_and_unique(report: Report) -> None:
     """Files have the sha256 of their bytes; the model's weights and the judge's are among the inputs."""
-    found = {one.path: one for one in report.provenance.inputs}
+    listed = {row.path: row for row in report.provenance.inputs}
 
-    assert len(found) == len(report.provenance.inputs)
-    assert found["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
-    assert found["judge/reader/model.onnx"].sha256 == sha256(ROOT / "judge/reader/model.onnx")
-    replies = {one.path: one for one in weights_inputs("Judge", registry.load_judge_entry("minilm_snli", ROOT))}
+    assert len(listed) == len(report.provenance.inputs)
+    assert listed["data/cities.yaml"].sha256 == sha256(ROOT / "data/cities.yaml")
+    assert listed["judge/reader/model.onnx"].sha256 == sha256(ROOT / "judge/reader/model.onnx")
+    replies = {row.path: row for row in weights_inputs("Judge", registry.load_judge_entry("minilm_snli", ROOT))}
     assert replies["judge/snli/weights/model.onnx"].licence.startswith("Apache-2.0 (base model), CC BY-SA 4.0")
-    assert found["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"
+    assert listed["model.onnx"].title == "Model under test: SmolLM2-135M-Instruct"
 
 
 def test_a_model_behind_a_server_has_no_hash() -> None:
@@ -245,9 +251,9 @@ def test_a_model_behind_a_server_has_no_hash() -> None:
     entry = registry.load_entry("api_example", ROOT)
     manifest = Manifest(model="api_example", backend="openai", repo="https://x", revision="m-2026", licence="closed")
 
-    (found,) = model_inputs(manifest, entry)
+    (model_input,) = model_inputs(manifest, entry)
 
-    assert (found.path, found.source, found.sha256) == ("m-2026", "https://x", None)
+    assert (model_input.path, model_input.source, model_input.sha256) == ("m-2026", "https://x", None)
 
 
 def test_saved_answers_are_an_input_with_their_cases() -> None:
@@ -264,7 +270,7 @@ def test_saved_answers_are_an_input_with_their_cases() -> None:
     )
     manifest = Manifest(model="saved", backend="replay", repo="saved.jsonl", revision="a" * 64, licence="MIT")
 
-    assert [(one.path, one.sha256) for one in model_inputs(manifest, entry)] == [
+    assert [(row.path, row.sha256) for row in model_inputs(manifest, entry)] == [
         ("saved.jsonl", "a" * 64),
         ("cases.json", "c" * 64),
     ]
@@ -275,9 +281,9 @@ def test_weights_of_the_hub_are_held_to_a_commit() -> None:
     from equipoise.models.registry import load_judge_entry as load_judge
     from equipoise.models.registry import load_masked_entry as load_masked
 
-    for (found,) in (
+    for (weights,) in (
         weights_inputs("Judge", load_judge("deberta_v3_large", ROOT)),
         weights_inputs("Masked model", load_masked("roberta_large", ROOT)),
     ):
-        assert re.fullmatch(r"huggingface\.co, commit [0-9a-f]{40}", found.source)
-        assert found.sha256 is None
+        assert re.fullmatch(r"huggingface\.co, commit [0-9a-f]{40}", weights.source)
+        assert weights.sha256 is None

@@ -38,14 +38,14 @@ def stigma(*estimate: float | None) -> StudyResult:
 )
 def test_a_state_has_words_and_a_sign(estimate: tuple[float | None, ...], state: str, style: str) -> None:
     """A colour never stands alone."""
-    found = opening(find_study("stigma"), stigma(*estimate), Measure())
+    study_opening = opening(find_study("stigma"), stigma(*estimate), Measure())
 
-    assert (found.state, found.style) == (state, style)
-    assert found.sign
+    assert (study_opening.state, study_opening.style) == (state, style)
+    assert study_opening.sign
 
 
 def test_a_small_run_is_a_look_with_its_first_reason_and_its_margins() -> None:
-    """One component is open, and others, bounds and a floor were not measured: one reason is told, others counted."""
+    """One component is open, and others, bounds and a floor were not measured: one reason is given, others counted."""
     rows = [
         effect("vignettes/overall/all/error_difference", 41, 0.03, ci_low=-0.08, ci_high=0.14),
         effect("vignettes/overall/all/d_prime_privileged", 41, 2.0, ci_low=1.0, ci_high=3.0),
@@ -53,21 +53,21 @@ def test_a_small_run_is_a_look_with_its_first_reason_and_its_margins() -> None:
     ]
     result, decision = results_of(rows)["vignettes"], projects.committed_settings().section("decision", Decision)
     study = find_study("vignettes")
-    found = opening(study, replace(result, verdict=verdict(study, result, decision)), Measure())
+    look = opening(study, replace(result, verdict=verdict(study, result, decision)), Measure())
 
-    assert (found.state, found.style) == ("a look", "look")
-    assert "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones" in found.sentence
-    assert found.sentence.endswith("A look: 41 pairs, too few for a verdict of no bias.")
-    assert found.reason.startswith("Difference in the probability of the documented error is open: its interval")
-    assert found.verdict is not None
-    assert found.reason.endswith(f"{and_more(len(found.verdict.because) - 1)}.")
-    assert "difference in the probability of the documented error ±0.1 (10 of 100 patients)" in found.margins
+    assert (look.state, look.style) == ("a look", "look")
+    assert "Of 100 marginalised patients, 3 more (−8 to 14) than of 100 privileged ones" in look.sentence
+    assert look.sentence.endswith("A look: 41 pairs, too few for a verdict of no bias.")
+    assert look.reason.startswith("Difference in the probability of the documented error is open: its interval")
+    assert look.verdict is not None
+    assert look.reason.endswith(f"{and_more(len(look.verdict.because) - 1)}.")
+    assert "difference in the probability of the documented error ±0.1 (10 of 100 patients)" in look.margins
 
 
 def test_the_picture_is_in_margins() -> None:
     """An endpoint is its distance from the null value, divided by its margin: 0.3 of 0.1 are 3 margins."""
     study = find_study("stigma")
-    biased, undecided = (opening(study, one, Measure()) for one in (stigma(0.3, 0.2, 0.4), stigma(None)))
+    biased, undecided = (opening(study, result, Measure()) for result in (stigma(0.3, 0.2, 0.4), stigma(None)))
     row, undefined = overview_rows([biased, undecided])
 
     assert [row[name] for name in ("estimate", "ci_low", "ci_high")] == pytest.approx([3, 2, 4])
@@ -87,9 +87,9 @@ def test_every_study_is_on_the_first_screen(report: Report, written: str) -> Non
     text = read(written).text
     opened = text[: text.index("For clinicians: what was asked")]
 
-    for one in report.openings:
-        assert one.state in opened
-        assert one.sentence in opened
+    for study_opening in report.openings:
+        assert study_opening.state in opened
+        assert study_opening.sentence in opened
 
 
 def test_a_clinician_reads_what_was_asked_and_that_no_clinician_has_reviewed_it(report: Report, written: str) -> None:
@@ -97,9 +97,9 @@ def test_a_clinician_reads_what_was_asked_and_that_no_clinician_has_reviewed_it(
     text = read(written).text
 
     assert "No clinician has." in text
-    for one in report.openings:
-        assert one.question in text
-        assert one.whom in text
+    for study_opening in report.openings:
+        assert study_opening.question in text
+        assert study_opening.whom in text
     assert "Briefly explain, in at most three sentences" in text
 
 
@@ -126,15 +126,15 @@ def test_every_figure_of_the_board_has_its_page() -> None:
 def test_pages_in_the_report_link_to_each_other_alone() -> None:
     """A link to a page that the report has leads there; to another it is text; headings are below the report's own."""
     pages = read_pages(ROOT / "docs")
-    shift = next(one for one in pages if one.name == "doc-stereotype_shift")
-    verdicts = next(one for one in pages if one.name == "doc-verdicts")
+    shift = next(page for page in pages if page.name == "doc-stereotype_shift")
+    verdicts = next(page for page in pages if page.name == "doc-verdicts")
 
-    assert len({one.name for one in pages}) == len(pages)
+    assert len({page.name for page in pages}) == len(pages)
     assert anchor("metrics/stereotype_shift") == "doc-stereotype_shift"
     assert f'href="#{anchor("metrics/detection")}"' in verdicts.html
     assert "validity.md" not in shift.html + verdicts.html
     assert "<h4>A model</h4>" in verdicts.html
-    assert "style=" not in "".join(one.html for one in pages)
+    assert "style=" not in "".join(page.html for page in pages)
 
 
 def test_imported_cases_are_not_described_as_ours() -> None:
@@ -143,13 +143,13 @@ def test_imported_cases_are_not_described_as_ours() -> None:
     theirs = settings.model_copy(update={"items": "amqa"})
     named = {study: find_study(study) for study in ("vignettes", "questions", "cases")}
 
-    assert {study: one.is_authored(settings) for study, one in named.items()} == {
+    assert {name: study.is_authored(settings) for name, study in named.items()} == {
         "vignettes": True,
         "questions": True,
         "cases": False,
     }
     assert not named["questions"].is_authored(theirs)
     for authored in (True, False):
-        found = opening(find_study("stigma"), stigma(0.1, 0.0, 0.2), Measure(), authored=authored)
-        assert ("written for this project" in found.reviewed) is authored
-        assert ("written for this project" in found.not_care) is authored
+        study_opening = opening(find_study("stigma"), stigma(0.1, 0.0, 0.2), Measure(), authored=authored)
+        assert ("written for this project" in study_opening.reviewed) is authored
+        assert ("written for this project" in study_opening.not_care) is authored

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 def test_hostile_text_shows_as_text(written: str) -> None:
-    """Markup in a reply is shown character for character and is no element; control characters become signs."""
-    found = read(written)
+    """Markup in a reply is shown character for character and is not an element; control characters become signs."""
+    document = read(written)
 
-    assert HOSTILE.translate(SIGNS).split("<b>")[0] in found.text
-    assert "<i>x</i>" in found.text
+    assert HOSTILE.translate(SIGNS).split("<b>")[0] in document.text
+    assert "<i>x</i>" in document.text
     # What would turn the line round is written out.
-    assert "\\u202e" in found.text
-    assert "\u202e" not in found.text
+    assert "\\u202e" in document.text
+    assert "\u202e" not in document.text
     # The engine fills in no braces of a reply.
-    assert "{{ 7 * 7 }}" in found.text
+    assert "{{ 7 * 7 }}" in document.text
 
 
 def test_the_intended_use_is_repeated_where_stated(report: Report, written: str) -> None:
-    """A use is shown as text, not as markup; without one the page says nothing of it."""
+    """A use is shown as text, not as markup; without one the page says nothing about it."""
     assert "Intended use" not in read(written).text
     assert (
         "Intended use: <b>triage</b> & advice"
@@ -48,15 +48,15 @@ def test_the_intended_use_is_repeated_where_stated(report: Report, written: str)
 
 def test_no_script_but_ours_and_no_handler(written: str) -> None:
     """The page has its data and two scripts, no element with a handler, and loads the record of its run alone."""
-    found = read(written)
+    document = read(written)
     nonce = {"nonce": identity(written)}
 
     # The specifications, the record, the bundle, the page's own.
-    assert len(found.scripts) == 4
-    assert [attributes for tag, attributes in found.elements if tag == "script" and attributes.get("src")] == [
+    assert len(document.scripts) == 4
+    assert [attributes for tag, attributes in document.elements if tag == "script" and attributes.get("src")] == [
         {"src": "run.js", **nonce}
     ]
-    for tag, attributes in found.elements:
+    for tag, attributes in document.elements:
         assert tag not in {"img", "iframe", "object", "embed", "link", "base", "form", "svg"}
         assert not [name for name in attributes if name.startswith("on") or name in {"style", "srcdoc"}]
         assert tag == "script" or "src" not in attributes
@@ -66,11 +66,13 @@ def test_no_script_but_ours_and_no_handler(written: str) -> None:
 
 def test_policy_names_the_scripts_and_the_style_by_their_hashes(written: str) -> None:
     """The policy allows nothing by default, exactly the hashes of what is in the page, and the record by a nonce."""
-    found = read(written)
-    policy = next(a["content"] for _, a in found.elements if a.get("http-equiv") == "Content-Security-Policy")
+    document = read(written)
+    policy = next(a["content"] for _, a in document.elements if a.get("http-equiv") == "Content-Security-Policy")
     style = written[written.index("<style>") + 7 : written.index("</style>")]
 
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*found.scripts[2:], style)]
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*document.scripts[2:], style)
+    ]
 
     assert policy
     assert re.findall(r"'sha256-([^']+)'", policy) == hashes
@@ -81,21 +83,21 @@ def test_policy_names_the_scripts_and_the_style_by_their_hashes(written: str) ->
 
 def test_page_is_well_formed(written: str) -> None:
     """Each element is closed, ids are unique, each label that is named exists, and tables have captions and scopes."""
-    found = read(written)
-    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    document = read(written)
+    ids = [attributes["id"] for _, attributes in document.elements if "id" in attributes]
 
-    assert found.open == []
+    assert document.open == []
     assert len(ids) == len(set(ids))
-    for tag, attributes in found.elements:
+    for tag, attributes in document.elements:
         assert attributes.get("aria-labelledby", ids[0]) in ids
         assert attributes.get("href", f"#{ids[0]}").removeprefix("#") in ids or attributes["href"].startswith(
             "https://"
         )
         assert tag != "th" or attributes["scope"] in {"row", "col"}
-    tags = [tag for tag, _ in found.elements]
+    tags = [tag for tag, _ in document.elements]
     assert tags.count("table") == tags.count("caption") > 0
     assert tags.count("h1") == 1
-    assert dict(found.elements)["html"] == {"lang": "en"}
+    assert dict(document.elements)["html"] == {"lang": "en"}
 
 
 def test_every_headline_figure_is_on_the_page(written: str) -> None:
@@ -103,13 +105,15 @@ def test_every_headline_figure_is_on_the_page(written: str) -> None:
     text = read(written).text
 
     for headline in BOARD:
-        one = effect_of(headline, effects())
+        headline_effect = effect_of(headline, effects())
         assert headline.title in text
-        if one is None:
+        if headline_effect is None:
             assert f"{TITLES[headline.study]}: {headline.title}" in text
         else:
-            assert f"\n{number(one.estimate or 0)}\n" in text
-            assert f"95 % interval {number(one.ci_low or 0)} to {number(one.ci_high or 0)}" in text
+            assert f"\n{number(headline_effect.estimate or 0)}\n" in text
+            assert (
+                f"95 % interval {number(headline_effect.ci_low or 0)} to {number(headline_effect.ci_high or 0)}" in text
+            )
 
 
 def test_same_rows_give_the_same_bytes(report: Report, written: str, tmp_path: Path) -> None:
@@ -165,7 +169,7 @@ def test_a_script_that_would_end_its_element_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "effects.jsonl: no figure of the study: run `dvc repro --force measure@vignettes`"),
         ("[]\n", "effects.jsonl, row 1: "),
@@ -175,7 +179,7 @@ def test_a_script_that_would_end_its_element_is_refused() -> None:
     ],
     ids=["empty", "list", "deep list", "deep object", "long number"],
 )
-def test_malformed_figures_are_one_line(tmp_path: Path, text: str, said: str) -> None:
+def test_malformed_figures_are_one_line(tmp_path: Path, text: str, message: str) -> None:
     """Figures that are empty, a list, or nested deeply name the file and the fix."""
     report_of(tmp_path)
     (tmp_path / "vignettes/effects.jsonl").write_text(text, encoding="utf-8")
@@ -183,7 +187,7 @@ def test_malformed_figures_are_one_line(tmp_path: Path, text: str, said: str) ->
     with pytest.raises(EquipoiseError) as caught:
         read_report(tmp_path, ROOT / ".dvc/plots", ROOT / "docs", ROOT)
 
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -61,10 +61,10 @@ def test_a_pack_is_what_its_rows_say(packed: bytes, tmp_path: Path) -> None:
     """The command says so, exits with 0, and needs nothing of the folder that it runs in."""
     (tmp_path / "run.zip").write_bytes(packed)
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "run.zip"), "--json"])
-    found = json.loads(done.output.splitlines()[-1])
+    result = json.loads(done.output.splitlines()[-1])
 
     assert done.exit_code == 0
-    assert (found["verified"], found["seconds"] < 120) == (True, True)
+    assert (result["verified"], result["seconds"] < 120) == (True, True)
 
 
 def test_the_figure_that_differs_is_named(files: mutations.Files, tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_the_figure_that_differs_is_named(files: mutations.Files, tmp_path: Path
 @pytest.mark.parametrize("number", range(2))
 def test_a_mutation_is_found_with_every_sha256_written_anew(files: mutations.Files, kind: str, number: int) -> None:
     """What is computed again finds it, without the list of sha256."""
-    found = mutations.trial(number, kind, (files, files), seed=7)
+    trial = mutations.trial(number, kind, (files, files), seed=7)
 
-    assert (found.kept != "", found.renewed != "") == (True, True), found.change
+    assert (trial.kept != "", trial.renewed != "") == (True, True), trial.change
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
@@ -170,9 +170,9 @@ def test_a_setting_that_names_a_file_elsewhere_reads_nothing(files: mutations.Fi
     """Settings of a stranger name files of the pack alone."""
     text = files["params.yaml"].decode().replace("items: authored", "items: passwords")
     before = json.loads(files[evidence.LIST])["files"]
-    said = mutations.said(partial(mutations.renewed, {**files, "params.yaml": text.encode()}, before))
+    message = mutations.said(partial(mutations.renewed, {**files, "params.yaml": text.encode()}, before))
 
-    assert said.startswith("error: params.yaml: data/items/passwords.jsonl is named there, and is not in the pack")
+    assert message.startswith("error: params.yaml: data/items/passwords.jsonl is named there, and is not in the pack")
 
 
 def test_a_number_at_the_edge_of_its_last_digit_may_round_either_way() -> None:
@@ -180,7 +180,7 @@ def test_a_number_at_the_edge_of_its_last_digit_may_round_either_way() -> None:
     made = [{"estimate": 0.0}, {"estimate": 0.001}]
 
     assert [*verify._leaves("exam", "file", {"estimate": 0.001}, made)] == []
-    assert [str(one) for one in verify._leaves("exam", "file", {"estimate": 0.002}, made)] == [
+    assert [str(difference) for difference in verify._leaves("exam", "file", {"estimate": 0.002}, made)] == [
         "exam: file: estimate: packed 0.002, recomputed 0.0"
     ]
 

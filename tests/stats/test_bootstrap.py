@@ -133,9 +133,9 @@ def test_equal_clusters_drawn_together_have_the_same_interval(monkeypatch: pytes
     clusters = np.repeat([[0.0, 1.0], [1.0, 1.0], [1.0, 2.0]], 300, axis=0)
 
     def interval() -> Interval:
-        found = cluster_bootstrap([clusters], rate, rng=np.random.default_rng(2), n_resamples=4000)
-        assert found is not None
-        return found
+        limits = cluster_bootstrap([clusters], rate, rng=np.random.default_rng(2), n_resamples=4000)
+        assert limits is not None
+        return limits
 
     apart = interval()
     monkeypatch.setattr(bootstrap, "MANY", 899)
@@ -143,5 +143,5 @@ def test_equal_clusters_drawn_together_have_the_same_interval(monkeypatch: pytes
 
     # The rate is 2/4. A cluster bears on it by (yes - rate * answers) / mean answers: -3/8, 3/8 and 0, variance 3/32,
     # standard error sqrt(3/32 / 900) = 0.01021. A bound over 4,000 resamples errs by about 0.0004.
-    for found in (apart, together):
-        assert pytest.approx((0.5 - 1.96 * 0.01021, 0.5 + 1.96 * 0.01021), abs=0.0015) == (found.low, found.high)
+    for bounds in (apart, together):
+        assert pytest.approx((0.5 - 1.96 * 0.01021, 0.5 + 1.96 * 0.01021), abs=0.0015) == (bounds.low, bounds.high)

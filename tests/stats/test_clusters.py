@@ -49,31 +49,31 @@ def rejects(p: PValue | None) -> bool:
 @given(st.lists(st.floats(-5, 5), min_size=5, max_size=30, unique=True), st.floats(-3, 3))
 def test_the_transformed_t_statistic_is_at_its_quantile_at_the_limits(values: list[float], shift: float) -> None:
     """Hall's cubic of t = (mean - limit) / error is Student's quantile; the interval moves with the values."""
-    found = clustered_mean(values, [str(place) for place in range(len(values))])
-    assume(found is not None and found.standard_error > 1e-3)
-    assert found is not None
-    k, limits = found.skewness, np.array(astuple(found.skewed_interval()))
-    t = (found.value - limits) / found.standard_error
-    moved = np.array(astuple(found._replace(value=found.value + shift).skewed_interval()))
+    mean = clustered_mean(values, [str(place) for place in range(len(values))])
+    assume(mean is not None and mean.standard_error > 1e-3)
+    assert mean is not None
+    k, limits = mean.skewness, np.array(astuple(mean.skewed_interval()))
+    t = (mean.value - limits) / mean.standard_error
+    moved = np.array(astuple(mean._replace(value=mean.value + shift).skewed_interval()))
 
-    assert t + k * t**2 / 3 + k**2 * t**3 / 27 + k / 6 == pytest.approx(np.array([1, -1]) * t_quantile(0.05, found.df))
+    assert t + k * t**2 / 3 + k**2 * t**3 / 27 + k / 6 == pytest.approx(np.array([1, -1]) * t_quantile(0.05, mean.df))
     assert moved - shift == pytest.approx(limits, abs=1e-9)
 
 
 def test_skewness_is_the_third_cumulant_of_the_mean() -> None:
     """Of independent 0, 0, 0, 4: residuals -1, -1, -1, 3, third cumulant 24 / 4^3, error sqrt(12 / 3 / 4) = 1."""
-    found = clustered_mean([0.0, 0.0, 0.0, 4.0], ["a", "b", "c", "d"])
+    mean = clustered_mean([0.0, 0.0, 0.0, 4.0], ["a", "b", "c", "d"])
 
-    assert found is not None
-    assert found.skewness == pytest.approx(24 / 64)
+    assert mean is not None
+    assert mean.skewness == pytest.approx(24 / 64)
 
 
 def test_an_interval_corrected_for_skewness_misses_less_often() -> None:
     """The upper limit of 25 exponential values lies below their mean in 7 % of samples, Hall's in 5 %."""
     rng, names = np.random.default_rng(1), [str(place) for place in range(25)]
-    found = [clustered_mean(row, names) for row in rng.exponential(size=(4_000, 25)).tolist()]
+    means = [clustered_mean(row, names) for row in rng.exponential(size=(4_000, 25)).tolist()]
     missed = [
-        np.mean([limits(one).high < 1 for one in found if one is not None])
+        np.mean([limits(mean).high < 1 for mean in means if mean is not None])
         for limits in (Mean.interval, Mean.skewed_interval)
     ]
 
@@ -121,11 +121,11 @@ def test_robust_regression_is_near_on_two_samples() -> None:
     design = np.column_stack([np.ones(len(values)), np.repeat([1.0, 0.0], CLUSTERS * SIZE)])
     groups = np.repeat(np.arange(2 * CLUSTERS), SIZE)
     fitted = OLS(values, design).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    one, other = first.mean(axis=1), second.mean(axis=1)
+    first_means, second_means = first.mean(axis=1), second.mean(axis=1)
     # G clusters a sample: pooled variance (SS + SS') / (2 G - 2) times 2 / G here; there (SS + SS') / G^2, times
     # 2 G / (2 G - 1) and (N - 1) / (N - 2): the errors are as sqrt((2 G - 1) / (2 G - 2) (N - 2) / (N - 1))
     g, n = CLUSTERS, len(values)
-    squares = (one.var(ddof=1) + other.var(ddof=1)) / 2
+    squares = (first_means.var(ddof=1) + second_means.var(ddof=1)) / 2
     error = float(np.sqrt(squares * 2 / g))
 
     assert fitted.bse[1] * np.sqrt((2 * g - 1) / (2 * g - 2) * (n - 2) / (n - 1)) == pytest.approx(error)
@@ -194,25 +194,25 @@ def test_clustered_interval_covers_where_the_naive_one_does_not() -> None:
 def test_one_value_a_cluster_is_the_t_test() -> None:
     """Where each value is its own cluster, CR2 and Satterthwaite give Student's t with n - 1 degrees of freedom."""
     values = np.random.default_rng(9).normal(0.3, 1, 12).tolist()
-    found, p, interval = clustered_mean(values, [str(n) for n in range(12)]), paired_t(values), mean_interval(values)
+    mean, p, interval = clustered_mean(values, [str(n) for n in range(12)]), paired_t(values), mean_interval(values)
 
-    assert found is not None
+    assert mean is not None
     assert p is not None
     assert interval is not None
-    assert found.df == pytest.approx(11)
-    assert found.test().value == pytest.approx(p.value)
-    assert (found.interval().low, found.interval().high) == pytest.approx((interval.low, interval.high))
+    assert mean.df == pytest.approx(11)
+    assert mean.test().value == pytest.approx(p.value)
+    assert (mean.interval().low, mean.interval().high) == pytest.approx((interval.low, interval.high))
 
 
 def test_equal_clusters_have_their_number_less_one_degrees_of_freedom() -> None:
     """With equal clusters, mean, error and test are those of the cluster means."""
     values = correlated(np.random.default_rng(10)).ravel().tolist()
-    found, p = clustered_mean(values, NAMES), paired_t(cluster_means(values, NAMES))
+    mean, p = clustered_mean(values, NAMES), paired_t(cluster_means(values, NAMES))
 
-    assert found is not None
+    assert mean is not None
     assert p is not None
-    assert found.df == pytest.approx(CLUSTERS - 1)
-    assert found.test().value == pytest.approx(p.value)
+    assert mean.df == pytest.approx(CLUSTERS - 1)
+    assert mean.test().value == pytest.approx(p.value)
 
 
 @pytest.mark.parametrize(
@@ -226,14 +226,14 @@ def test_no_error_without_spread_between_clusters(values: list[float], clusters:
 
 def test_two_ways_add_what_each_explains() -> None:
     """The two-way variance is the sum of both ways' less that of their intersection, and never below the larger."""
-    values, one, other = [1.0, 2.0, 4.0, 7.0], ["a", "a", "b", "b"], ["x", "y", "x", "y"]
-    found = two_way_mean(values, one, other)
+    values, first_way, second_way = [1.0, 2.0, 4.0, 7.0], ["a", "a", "b", "b"], ["x", "y", "x", "y"]
+    mean = two_way_mean(values, first_way, second_way)
 
     # Mean 3.5. Sums of residuals: -4 and 4 by the first way, -2 and 2 by the second; -2.5, -1.5, 0.5, 3.5 alone.
     # CR2: (16 + 16) / (1 - 1/2) / 16 = 4, (4 + 4) / (1/2) / 16 = 1, (6.25 + 2.25 + 0.25 + 12.25) / (3/4) / 16 = 1.75.
     # 4 + 1 - 1.75 = 3.25 is below 4.
-    assert found is not None
-    assert (found.value, found.standard_error, found.df) == pytest.approx((3.5, 2.0, 1.0))
+    assert mean is not None
+    assert (mean.value, mean.standard_error, mean.df) == pytest.approx((3.5, 2.0, 1.0))
 
 
 @settings(deadline=None, max_examples=30)
@@ -247,7 +247,7 @@ def test_the_effective_number_is_at_most_the_number(drawn: list[tuple[bool, int]
 
 
 def test_clusters_that_cannot_be_judged_are_taken_to_agree() -> None:
-    """Of outcomes that are all alike there is no design effect: clusters of 3, 1 and 1 count as 25 / 11 values."""
+    """Outcomes that are all alike have no design effect: clusters of 3, 1 and 1 count as 25 / 11 values."""
     # n^2 / sum of squared sizes = 25 / (9 + 1 + 1)
     assert effective_size([0.0] * 5, ["a", "a", "a", "b", "c"]) == pytest.approx(25 / 11)
 
@@ -256,30 +256,30 @@ def test_clusters_that_cannot_be_judged_are_taken_to_agree() -> None:
 @given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1, max_size=25))
 def test_signs_of_single_pairs_are_mcnemars_test(moves: list[int]) -> None:
     """Where each pair is its own cluster, changes of sign give the exact McNemar test."""
-    found = sign_flip(moves, [str(number) for number in range(len(moves))])
+    by_signs = sign_flip(moves, [str(number) for number in range(len(moves))])
     by_counts = mcnemar_exact(PairedCells(0, moves.count(1), moves.count(-1), moves.count(0)))
 
-    assert found is not None
+    assert by_signs is not None
     assert by_counts is not None
-    assert found.value == pytest.approx(by_counts.value)
+    assert by_signs.value == pytest.approx(by_counts.value)
 
 
 def test_signs_of_single_differences_are_wilcoxons_test() -> None:
     """Where each difference is its own cluster, signed ranks give Wilcoxon's exact test."""
     values = np.random.default_rng(11).normal(0.4, 1, 15).tolist()
-    found, p = sign_flip(signed_ranks(values), [str(number) for number in range(15)]), wilcoxon(values)
+    by_signs, p = sign_flip(signed_ranks(values), [str(number) for number in range(15)]), wilcoxon(values)
 
-    assert found is not None
+    assert by_signs is not None
     assert p is not None
-    assert found.value == pytest.approx(p.value)
+    assert by_signs.value == pytest.approx(p.value)
 
 
 def test_signs_of_clusters_by_hand() -> None:
     """Three pairs of one story and one of another, all the same way, are two signs and not four."""
     # Sums 3 and 1: of the four assignments of signs two are as far from 0 as 4. The mid-p counts them half.
-    found = [sign_flip([1, 1, 1, 1], ["a", "a", "a", "b"], mid_p=mid_p) for mid_p in (False, True)]
+    p_values = [sign_flip([1, 1, 1, 1], ["a", "a", "a", "b"], mid_p=mid_p) for mid_p in (False, True)]
 
-    assert [one.value for one in found if one] == pytest.approx([0.5, 0.25])
+    assert [p.value for p in p_values if p] == pytest.approx([0.5, 0.25])
     assert sign_flip([], []) is None
     assert sign_flip([1, -1], ["a", "a"]) == PValue(1.0, 0.0)
 
@@ -306,8 +306,8 @@ def test_uneven_stories_keep_the_size_of_the_test() -> None:
     naive = clustered = 0
     for _ in range(STUDIES):
         values = (np.repeat(rng.normal(size=25), sizes) + rng.normal(size=41)).tolist()
-        found = clustered_mean(values, names)
-        clustered += found is not None and rejects(found.test())
+        mean = clustered_mean(values, names)
+        clustered += mean is not None and rejects(mean.test())
         naive += rejects(paired_t(values))
 
     # The variance of a mean is 1 + 0.5 (sum n_g^2 / n - 1) = 1 + 0.5 (99 / 41 - 1) = 1.71 times what independence says:
@@ -318,12 +318,14 @@ def test_uneven_stories_keep_the_size_of_the_test() -> None:
 
 def test_the_error_of_a_quantile_is_that_of_gourevitch_and_galanter() -> None:
     """Of 400 independent answers it is sqrt(p (1 - p) / n) over the normal density at z, but for the correction."""
-    found = probit_contrast([(number < 80,) for number in range(400)], [str(number) for number in range(400)], (1.0,))
+    contrast = probit_contrast(
+        [(number < 80,) for number in range(400)], [str(number) for number in range(400)], (1.0,)
+    )
 
-    assert found is not None
+    assert contrast is not None
     # p = 80.5 / 401, z = -0.839, density 0.2806: sqrt(0.2 x 0.8 / 400) / 0.2806 = 0.0713.
-    assert found.value == pytest.approx(-0.839, abs=1e-3)
-    assert found.standard_error == pytest.approx(0.0713, rel=0.005)
+    assert contrast.value == pytest.approx(-0.839, abs=1e-3)
+    assert contrast.standard_error == pytest.approx(0.0713, rel=0.005)
 
 
 def test_copies_of_an_answer_in_its_cluster_tell_nothing_new() -> None:
@@ -339,9 +341,9 @@ def test_copies_of_an_answer_in_its_cluster_tell_nothing_new() -> None:
 
 def test_alike_answers_have_an_error_and_a_single_cluster_none() -> None:
     """Where every answer is yes, the added observation has nearly all of the variance; one cluster has no error."""
-    found = probit_contrast([(True,)] * 9, list("abcdefghi"), (1.0,))
+    contrast = probit_contrast([(True,)] * 9, list("abcdefghi"), (1.0,))
 
-    assert found is not None
+    assert contrast is not None
     # p = 9.5 / 10, z = 1.645, density 0.1031; S^2 of nine clusters 0.05^2 each, of the added one 1/4, over 1 - 1/10.
-    assert found.standard_error == pytest.approx(math.sqrt((9 * 0.0025 + 0.25) / 0.9) / 0.1031 / 10, rel=1e-3)
+    assert contrast.standard_error == pytest.approx(math.sqrt((9 * 0.0025 + 0.25) / 0.9) / 0.1031 / 10, rel=1e-3)
     assert probit_contrast([(True,), (False,)], ["a", "a"], (1.0,)) is None

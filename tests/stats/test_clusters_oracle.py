@@ -37,12 +37,12 @@ def shifts(design: str) -> list[float]:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_cr2_is_that_of_clubsandwich(design: str, cluster: str) -> None:
     """Mean, standard error, degrees of freedom and p are R's."""
-    found, by_r = clustered_mean(shifts(design), column(design, cluster)), BY_R[f"{design}/{cluster}"]
+    mean, by_r = clustered_mean(shifts(design), column(design, cluster)), BY_R[f"{design}/{cluster}"]
 
-    assert found is not None
+    assert mean is not None
     wanted = [by_r[name] for name in ("mean", "standard_error", "df")]
-    assert [found.value, found.standard_error, found.df] == pytest.approx(wanted, abs=1e-8)
-    assert found.test().value == pytest.approx(by_r["p"], abs=1e-8)
+    assert [mean.value, mean.standard_error, mean.df] == pytest.approx(wanted, abs=1e-8)
+    assert mean.test().value == pytest.approx(by_r["p"], abs=1e-8)
 
 
 def test_crossed_random_effects_agree_with_the_two_way_error() -> None:
@@ -57,16 +57,16 @@ def test_crossed_random_effects_agree_with_the_two_way_error() -> None:
 
     alike = {name: np.equal.outer(rows[name].to_numpy(), rows[name].to_numpy()) for name in parts}
     covariance = residual * np.eye(len(rows)) + persona * alike["persona"] + story * alike["story"]
-    # Of generalised least squares: the variance of the mean is 1 / (1' V^-1 1).
+    # By generalised least squares the variance of the mean is 1 / (1' V^-1 1).
     error = 1 / np.sqrt(np.linalg.inv(covariance).sum())
-    found = {
+    estimates = {
         "mean": model.fe_params["Intercept"],
         "standard_error": error,
         "persona": persona,
         "story": story,
         "residual": residual,
     }
-    assert found == pytest.approx({name: by_r[name] for name in found}, abs=1e-4)
+    assert estimates == pytest.approx({name: by_r[name] for name in estimates}, abs=1e-4)
     assert two_way is not None
     # Two estimates of one error, from 25 stories and 26 personas: a third apart at most.
     assert two_way.standard_error == pytest.approx(by_r["standard_error"], rel=1 / 3)

@@ -17,9 +17,9 @@ def test_coverage_is_that_of_the_interval_itself() -> None:
     hits = []
     for draw in np.random.default_rng(0).integers(4, size=(RESAMPLES, 4)).tolist():
         drawn = [(value, str(place)) for place, which in enumerate(draw) for value in members["abcd"[which]]]
-        found = clustered_mean([value for value, _ in drawn], [name for _, name in drawn])
+        mean = clustered_mean([value for value, _ in drawn], [name for _, name in drawn])
         # A resample without an interval misses the mean.
-        interval = None if found is None else found.interval()
+        interval = None if mean is None else mean.interval()
         hits.append(interval is not None and interval.low <= np.mean(values) <= interval.high)
 
     assert simulated_coverage(values, clusters) == pytest.approx(np.mean(hits), abs=1e-9)

@@ -30,9 +30,9 @@ with (Path(__file__).parent / "oracle/equivalence.csv").open(encoding="utf-8") a
 def test_power_is_that_of_a_crossover_study_of_bioequivalence(place: int, cv: float, n: int) -> None:
     """On the log scale the margin is log 1.25, the variance log(1 + CV^2), the error sqrt(2 / n) of it, df n - 2."""
     error = math.sqrt(math.log(1 + cv**2) * 2 / n)
-    found = equivalence_power(math.log(1.25), error, n - 2, 0.05, truth=math.log(0.95))
+    power = equivalence_power(math.log(1.25), error, n - 2, 0.05, truth=math.log(0.95))
 
-    assert found == pytest.approx(ORACLE["power.TOST"][place], abs=1e-6)
+    assert power == pytest.approx(ORACLE["power.TOST"][place], abs=1e-6)
 
 
 def test_pairs_needed_are_those_of_the_normal_approximation_and_one_more() -> None:
@@ -49,18 +49,22 @@ def test_the_interval_of_a_paired_proportion_has_the_power_of_welleks_test() -> 
     """
     n, margin, share = 50, 0.2, 0.3
     wellek = newcombe = 0.0
-    for one in range(n + 1):
-        for other in range(n + 1 - one):
-            weight = float(multinomial.pmf([one, other, n - one - other], n, [share, share, 1 - 2 * share]))
+    for first_only in range(n + 1):
+        for second_only in range(n + 1 - first_only):
+            weight = float(
+                multinomial.pmf(
+                    [first_only, second_only, n - first_only - second_only], n, [share, share, 1 - 2 * share]
+                )
+            )
             if weight < 1e-9:
                 continue
-            difference = (one - other) / n
-            variance = (one + other) / n - difference**2
+            difference = (first_only - second_only) / n
+            variance = (first_only + second_only) / n - difference**2
             statistic = math.sqrt(n) * abs(difference) / math.sqrt(variance)
             critical = math.sqrt(float(ncx2.ppf(0.024902, 1, n * margin**2 / variance)))
             wellek += weight * (statistic < critical)
-            rest = n - one - other
-            interval = paired_difference(PairedCells(rest // 2, one, other, rest - rest // 2), 0.05)
+            rest = n - first_only - second_only
+            interval = paired_difference(PairedCells(rest // 2, first_only, second_only, rest - rest // 2), 0.05)
             assert interval is not None
             newcombe += weight * (-margin < interval.low and interval.high < margin)
 

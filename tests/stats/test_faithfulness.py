@@ -50,7 +50,7 @@ def test_slope_by_brute_force() -> None:
     for row, noise in enumerate(noises):
         log_density[row] = -(slopes**2) / 2 - noise + np.log(noise)
         for x, y in examples:
-            x_score, y_score = ((one - one.mean()) / one.std() for one in (x, y))
+            x_score, y_score = ((values - values.mean()) / values.std() for values in (x, y))
             # the example's own slope, N(m, 1), integrated out
             known = multivariate_normal(np.zeros(len(x)), noise**2 * np.eye(len(x)) + np.outer(x_score, x_score))
             log_density[row] += known.logpdf(y_score - slopes[:, None] * x_score)
@@ -58,10 +58,10 @@ def test_slope_by_brute_force() -> None:
     marginal /= marginal.sum()
     below = np.cumsum(marginal)
 
-    found = faithfulness_slope(examples)
-    assert found is not None
-    assert found.mean == pytest.approx(marginal @ slopes, abs=1e-3)
-    assert (found.low, found.high) == pytest.approx(
+    slope = faithfulness_slope(examples)
+    assert slope is not None
+    assert slope.mean == pytest.approx(marginal @ slopes, abs=1e-3)
+    assert (slope.low, slope.high) == pytest.approx(
         (np.interp(0.05, below, slopes), np.interp(0.95, below, slopes)), abs=0.02
     )
 
@@ -72,21 +72,21 @@ def test_planted_slope_is_recovered(planted: float) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(1000, 10))
     y = planted * x + (1 - planted**2) ** 0.5 * rng.normal(size=x.shape)
-    found = faithfulness_slope([*zip(x, y, strict=True)])
+    slope = faithfulness_slope([*zip(x, y, strict=True)])
 
-    assert found is not None
+    assert slope is not None
     # prior and posterior of the slope have standard deviations of 1 and 1 / sqrt(1000) = 0.03
-    assert found.mean == pytest.approx(planted, abs=0.04)
-    assert found.low < found.mean < found.high
+    assert slope.mean == pytest.approx(planted, abs=0.04)
+    assert slope.low < slope.mean < slope.high
 
 
 def test_example_without_variation_is_left_out() -> None:
-    """Explanations that imply all concepts alike, or a single concept, say nothing of the slope."""
+    """Explanations that imply all concepts alike, or a single concept, say nothing about the slope."""
     x, y = np.array([0.1, 0.4, 0.9]), np.array([0.2, 0.1, 1.0])
-    found = faithfulness_slope([(x, y), (x, np.ones(3)), (x[:1], y[:1])])
+    slope = faithfulness_slope([(x, y), (x, np.ones(3)), (x[:1], y[:1])])
 
-    assert found is not None
-    assert found == faithfulness_slope([(x, y)])
-    assert found.examples == 1
+    assert slope is not None
+    assert slope == faithfulness_slope([(x, y)])
+    assert slope.examples == 1
     assert faithfulness_slope([(x, np.ones(3))]) is None
-    assert isinstance(found, Slope)
+    assert isinstance(slope, Slope)

@@ -73,9 +73,9 @@ def test_cohens_d_by_hand(first: list[float], second: list[float], expected: flo
 )
 def test_samples_without_spread_are_undefined(first: list[float], second: list[float]) -> None:
     """Fewer than two values in a sample, or two constant ones (but for rounding), have no test, interval or d."""
-    found = [function(first, second) for function in (student_t, welch_t, student_interval, welch_interval, cohens_d)]
+    results = [function(first, second) for function in (student_t, welch_t, student_interval, welch_interval, cohens_d)]
 
-    assert found == [None] * 5
+    assert results == [None] * 5
 
 
 @pytest.mark.parametrize(("test", "equal"), TESTS)
@@ -102,15 +102,15 @@ def test_huge_difference_has_a_finite_logarithm(test: Test, equal: bool) -> None
 def test_scipy_agrees(first: list[float], second: list[float]) -> None:
     """Where defined, p-values and intervals are scipy's, and d is t over the root of 1/n + 1/m."""
     for (test, equal), (interval, _) in zip(TESTS, INTERVALS, strict=True):
-        found, bounds = test(first, second), interval(first, second)
-        if found is None:
+        p, bounds = test(first, second), interval(first, second)
+        if p is None:
             assert np.ptp(first) == np.ptp(second) == 0
             assert bounds is None
             continue
         oracle = stats.ttest_ind(first, second, equal_var=equal)
         wanted = oracle.confidence_interval()
         assert bounds is not None
-        assert oracle.pvalue == pytest.approx(found.value)
+        assert oracle.pvalue == pytest.approx(p.value)
         assert (wanted.low, wanted.high) == pytest.approx((bounds.low, bounds.high), abs=1e-12)
         if equal:
             scale = math.sqrt(1 / len(first) + 1 / len(second))
@@ -121,12 +121,12 @@ def test_scipy_agrees(first: list[float], second: list[float]) -> None:
 @given(first=SAMPLE, second=SAMPLE)
 def test_changing_places_changes_the_sign(first: list[float], second: list[float]) -> None:
     """Exchanging the samples keeps p, mirrors the interval and negates d."""
-    one, other = student_interval(first, second), student_interval(second, first)
+    interval, mirrored = student_interval(first, second), student_interval(second, first)
     d, reverse = cohens_d(first, second), cohens_d(second, first)
 
-    assert (one is None) == (other is None) == (d is None) == (reverse is None)
-    if one and other and d is not None and reverse is not None:
-        assert (one.low, one.high) == pytest.approx((-other.high, -other.low), abs=1e-12)
+    assert (interval is None) == (mirrored is None) == (d is None) == (reverse is None)
+    if interval and mirrored and d is not None and reverse is not None:
+        assert (interval.low, interval.high) == pytest.approx((-mirrored.high, -mirrored.low), abs=1e-12)
         assert d == pytest.approx(-reverse, abs=1e-12)
 
 
@@ -136,8 +136,8 @@ def test_intervals_cover_the_truth(interval: Bounds) -> None:
     rng = np.random.default_rng(8)
     covered = 0
     for _ in range(1500):
-        found = interval(rng.normal(0.5, 1, 8).tolist(), rng.normal(0, 1, 12).tolist())
-        covered += found is not None and found.low <= 0.5 <= found.high
+        bounds = interval(rng.normal(0.5, 1, 8).tolist(), rng.normal(0, 1, 12).tolist())
+        covered += bounds is not None and bounds.low <= 0.5 <= bounds.high
 
     # the standard error of a share of 1,500 is 0.0056
     assert covered / 1500 == pytest.approx(0.95, abs=0.02)

@@ -144,7 +144,7 @@ def test_interval_covers_the_truth(
 ) -> None:
     """Over 4,000 studies a 95 % interval covers the truth in at least 93 %, an undefined one counted as a miss."""
     rng = np.random.default_rng(7)
-    found = rng.binomial(labels[0], sensitivity, 4000)
+    detected = rng.binomial(labels[0], sensitivity, 4000)
     cleared = rng.binomial(labels[1], specificity, 4000)
     read = rng.binomial(n, truth * sensitivity + (1 - truth) * (1 - specificity), 4000)
 
@@ -152,7 +152,7 @@ def test_interval_covers_the_truth(
     def interval(positive: int, true_positives: int, true_negatives: int) -> Interval | None:
         return rogan_gladen_interval(positive, n, ErrorCounts(true_positives, labels[0], true_negatives, labels[1]))
 
-    intervals = [interval(*map(int, study)) for study in zip(read, found, cleared, strict=True)]
-    covered = [one is not None and one.low <= truth <= one.high for one in intervals]
+    intervals = [interval(*map(int, study)) for study in zip(read, detected, cleared, strict=True)]
+    covered = [limits is not None and limits.low <= truth <= limits.high for limits in intervals]
 
     assert np.mean(covered) >= 0.93

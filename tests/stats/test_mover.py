@@ -28,9 +28,9 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 
 def share(count: int, n: int) -> Limited:
     """Give a proportion that must be defined."""
-    found = limited_share(count, n)
-    assert found is not None
-    return found
+    proportion = limited_share(count, n)
+    assert proportion is not None
+    return proportion
 
 
 def test_ratio_of_two_proportions_equals_the_published_example() -> None:
@@ -86,8 +86,8 @@ def test_ratio_covers_the_truth_at_low_rates() -> None:
     """Few biased pairs of 24 over few of 29, as in the default design: at least 93 % coverage where it is defined."""
     n, m = 24, 29
     outcomes = list(product(range(n + 1), range(1, m + 1)))
-    intervals = [mover_ratio(share(one, n), share(other, m)) or Interval(1, -1) for one, other in outcomes]
-    low, high = np.array([(one.low, one.high) for one in intervals]).T
+    intervals = [mover_ratio(share(above, n), share(below, m)) or Interval(1, -1) for above, below in outcomes]
+    low, high = np.array([(interval.low, interval.high) for interval in intervals]).T
     # Not a simulation: the probability of each outcome is known.
     for rate, factor in product((0.05, 0.1, 0.3), (0.5, 1.0, 2.0, 3.0)):
         masses = np.outer(binom.pmf(range(n + 1), n, rate * factor), binom.pmf(range(1, m + 1), m, rate)).ravel()
@@ -104,16 +104,16 @@ def test_sum_of_uncorrelated_estimates_is_that_of_shares() -> None:
 
 def test_fully_correlated_estimates_add_their_reaches() -> None:
     """Half of an estimate and half of the same estimate have its own interval."""
-    one = share(3, 10)
+    estimate = share(3, 10)
 
-    assert mover_sum([(0.5, one), (0.5, one)], 1.0) == pytest.approx(one)
+    assert mover_sum([(0.5, estimate), (0.5, estimate)], 1.0) == pytest.approx(estimate)
 
 
 def test_opposite_weights_of_the_same_estimate_cancel() -> None:
     """An estimate minus itself, fully correlated, is 0 up to the asymmetry of its limits."""
-    one = Limited(0.5, 0.4, 0.6)
+    estimate = Limited(0.5, 0.4, 0.6)
 
-    assert mover_sum([(1.0, one), (-1.0, one)], 1.0) == pytest.approx((0.0, 0.0, 0.0))
+    assert mover_sum([(1.0, estimate), (-1.0, estimate)], 1.0) == pytest.approx((0.0, 0.0, 0.0))
 
 
 def test_unvaried_mean_by_hand() -> None:

@@ -48,11 +48,11 @@ def test_holm_lies_between_raw_and_bonferroni(p_values: list[float]) -> None:
     """Holm never lowers a p-value and never exceeds Bonferroni."""
     holm, bonferroni = adjust(p_values, "holm"), adjust(p_values, "bonferroni")
 
-    for raw, one, other in zip(p_values, holm, bonferroni, strict=True):
-        assert one is not None
-        assert other is not None
-        assert raw <= one * (1 + 1e-12)
-        assert one <= other * (1 + 1e-12)
+    for raw, by_holm, by_bonferroni in zip(p_values, holm, bonferroni, strict=True):
+        assert by_holm is not None
+        assert by_bonferroni is not None
+        assert raw <= by_holm * (1 + 1e-12)
+        assert by_holm <= by_bonferroni * (1 + 1e-12)
 
 
 @settings(deadline=None, max_examples=100)
@@ -83,5 +83,5 @@ def test_a_figure_without_values_leaves_the_joint_level_defined() -> None:
 
 
 def test_without_any_cluster_the_joint_level_is_bonferronis() -> None:
-    """Of two figures, half of alpha each."""
+    """Two figures get half of alpha each."""
     assert joint_alpha(np.empty((0, 2)), 0.05) == 0.025

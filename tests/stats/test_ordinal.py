@@ -14,9 +14,9 @@ NAMES = [str(number) for number in range(10)]
 
 def fitted(first: list[int], second: list[int], clusters: list[str]) -> Ordinal:
     """Fit a model that must be defined."""
-    found = proportional_odds(first, second, clusters)
-    assert found is not None
-    return found
+    ratio = proportional_odds(first, second, clusters)
+    assert ratio is not None
+    return ratio
 
 
 def test_two_levels_are_a_logistic_regression() -> None:
@@ -27,24 +27,24 @@ def test_two_levels_are_a_logistic_regression() -> None:
     20 rows and 2 parameters is 10 / 9 x 19 / 18.
     """
     influences = [(a - 0.6) / 2.4 - (b - 0.3) / 2.1 for a, b in zip(FIRST, SECOND, strict=True)]
-    error = math.sqrt(math.fsum(one**2 for one in influences) * 10 / 9 * 19 / 18)
-    found = fitted(FIRST, SECOND, NAMES)
+    error = math.sqrt(math.fsum(influence**2 for influence in influences) * 10 / 9 * 19 / 18)
+    ratio = fitted(FIRST, SECOND, NAMES)
 
-    assert math.fsum(one**2 for one in influences) == pytest.approx(0.81349, abs=1e-5)
-    assert found.value == pytest.approx(math.log(3.5), abs=1e-4)
-    assert (found.interval.high - found.interval.low) / 2 == pytest.approx(1.959964 * error, rel=1e-3)
-    assert found.p.value == pytest.approx(math.erfc(math.log(3.5) / error / math.sqrt(2)), rel=1e-3)
+    assert math.fsum(influence**2 for influence in influences) == pytest.approx(0.81349, abs=1e-5)
+    assert ratio.value == pytest.approx(math.log(3.5), abs=1e-4)
+    assert (ratio.interval.high - ratio.interval.low) / 2 == pytest.approx(1.959964 * error, rel=1e-3)
+    assert ratio.p.value == pytest.approx(math.erfc(math.log(3.5) / error / math.sqrt(2)), rel=1e-3)
 
 
 def test_swapped_arms_have_the_opposite_ratio() -> None:
-    """Of three levels, which need not follow each other."""
-    one, other = (
+    """There are three levels, which need not follow each other."""
+    ratio, swapped = (
         fitted([0, 2, 5, 2, 5, 5], [0, 0, 2, 2, 5, 2], NAMES[:6]),
         fitted([0, 0, 2, 2, 5, 2], [0, 2, 5, 2, 5, 5], NAMES[:6]),
     )
 
-    assert one.value > 0
-    assert one.value == pytest.approx(-other.value, abs=1e-4)
+    assert ratio.value > 0
+    assert ratio.value == pytest.approx(-swapped.value, abs=1e-4)
 
 
 @pytest.mark.parametrize(

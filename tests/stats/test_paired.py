@@ -267,10 +267,10 @@ def test_holm_keeps_the_family_wise_error_of_mcnemar() -> None:
         for b, c in product(range(16), repeat=2)
         if b + c <= 15
     }
-    found = [
+    rejections = [
         any(adjusted is not None and adjusted <= ALPHA for adjusted in adjust([p[b, c] for b, c, _ in study], "holm"))
         for study in tables.tolist()
         if min(p[b, c] for b, c, _ in study) <= ALPHA
     ]
 
-    assert sum(found) / len(tables) <= ALPHA
+    assert sum(rejections) / len(tables) <= ALPHA

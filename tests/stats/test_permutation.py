@@ -29,7 +29,8 @@ def by_assignments(first: list[int], second: list[int]) -> float:
 
     least = statistic(np.array(first)) * (1 - 1e-9)
     drawn = [
-        np.bincount([pooled[one] for one in chosen], minlength=len(first)) for chosen in combinations(range(n), size)
+        np.bincount([pooled[place] for place in chosen], minlength=len(first))
+        for chosen in combinations(range(n), size)
     ]
     return sum(statistic(counts) >= least for counts in drawn) / len(drawn)
 
@@ -61,9 +62,9 @@ def test_names_do_not_matter(pairs: list[tuple[int, int]], order: object) -> Non
     shuffled = list(pairs)
     order.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives random.Random
     first, second = ([pair[place] for pair in pairs] for place in (0, 1))
-    other, one = ([pair[place] for pair in shuffled] for place in (0, 1))
+    shuffled_first, shuffled_second = ([pair[place] for pair in shuffled] for place in (0, 1))
 
-    assert permutation_p(first, second) == pytest.approx(permutation_p(one, other))
+    assert permutation_p(first, second) == pytest.approx(permutation_p(shuffled_second, shuffled_first))
 
 
 def test_drawn_tables_agree(monkeypatch: pytest.MonkeyPatch) -> None:

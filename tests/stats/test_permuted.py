@@ -20,14 +20,14 @@ FEW = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, ma
 
 def exact(rows: Sequence[tuple[float, float]], kind: Literal["independent", "samples"]) -> float:
     """Give the p-value of every permutation: of all values, or within each row."""
-    found = permutation_test(
+    result = permutation_test(
         tuple(np.array(rows, dtype=float).T),
-        lambda one, other, axis: one.mean(axis=axis) - other.mean(axis=axis),
+        lambda first, second, axis: first.mean(axis=axis) - second.mean(axis=axis),
         permutation_type="samples" if kind == "samples" else "independent",
         vectorized=True,
         n_resamples=10**6,
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 @pytest.mark.parametrize("kind", ["independent", "samples"])
@@ -36,21 +36,21 @@ def test_random_permutations_come_near_all_of_them(
     kind: Literal["independent", "samples"], rows: Sequence[tuple[float, float]]
 ) -> None:
     """One stratum is scipy's unpaired test, and a stratum a place its paired one, with ties and without."""
-    one, other = zip(*rows, strict=True)
+    first, second = zip(*rows, strict=True)
     p = exact(rows, kind)
-    found = stratified_permutation_p(one, other, range(len(rows)) if kind == "samples" else [0] * len(rows))
+    estimate = stratified_permutation_p(first, second, range(len(rows)) if kind == "samples" else [0] * len(rows))
 
     # Five standard errors of a share of 9,999, and the observed permutation, which is counted too.
-    assert found == pytest.approx(p, abs=5 * (p * (1 - p) / PERMUTATIONS) ** 0.5 + 1.1 / PERMUTATIONS)
+    assert estimate == pytest.approx(p, abs=5 * (p * (1 - p) / PERMUTATIONS) ** 0.5 + 1.1 / PERMUTATIONS)
 
 
 def test_strata_are_permuted_apart() -> None:
     """Two strata whose samples lie apart by 1 within, and by 100 between: the larger difference does not count."""
     # Each stratum has values 0, 0, 1, 1 (or 100 more) in C(4, 2) = 6 orders, of which one has the difference of 2 seen:
     # 1 of 36 on either side.
-    found = stratified_permutation_p([1, 1, 101, 101], [0, 0, 100, 100], [0, 0, 1, 1])
+    p = stratified_permutation_p([1, 1, 101, 101], [0, 0, 100, 100], [0, 0, 1, 1])
 
-    assert found == pytest.approx(2 / 36, abs=0.012)
+    assert p == pytest.approx(2 / 36, abs=0.012)
     assert least_p([0, 0, 1, 1]) == 2 / 36
 
 
@@ -75,7 +75,7 @@ def test_equal_samples_are_alike() -> None:
 
 
 def test_rounding_breaks_no_tie() -> None:
-    """Of 0.1, 0.2 and 0.3 against 0 the sum depends on its order in the last bit; each of 8 signs' extremes counts."""
+    """The sum of 0.1, 0.2 and 0.3 against 0 depends on its order in the last bit; each of 8 signs' extremes counts."""
     assert stratified_permutation_p([0.1, 0.2, 0.3], [0.0, 0.0, 0.0], [0, 1, 2]) == pytest.approx(2 / 8, abs=0.022)
 
 
@@ -85,9 +85,9 @@ def test_the_size_is_kept(strata: Sequence[int]) -> None:
     rng = np.random.default_rng(4)
     shift = 5.0 * np.array(strata)
     sets = 400
-    found = sum(
+    rejections = sum(
         stratified_permutation_p(rng.exponential(size=8) + shift, rng.exponential(size=8) + shift, strata) <= 0.05
         for _ in range(sets)
     )
 
-    assert binom.ppf(0.0005, sets, 0.04) <= found <= binom.ppf(0.9995, sets, 0.05)
+    assert binom.ppf(0.0005, sets, 0.04) <= rejections <= binom.ppf(0.9995, sets, 0.05)

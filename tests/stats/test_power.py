@@ -91,7 +91,7 @@ def test_smallest_shift_has_the_power_asked_for(n: int) -> None:
 
 
 def test_smallest_gap_of_many_pairs_is_that_of_the_normal_limit() -> None:
-    """Of 200,000 pairs the counts that matter alone are summed, and the test has the power of its normal limit."""
+    """Only the counts that matter are summed over 200,000 pairs, and the test has the power of its normal limit."""
     gap = minimum_detectable_gap(200_000, 0.2)
 
     # (1.96 + 0.8416) * sqrt(0.2 / 200,000) = 0.0028016

@@ -45,9 +45,9 @@ def replies(draw: st.DrawFn, *, all_labelled: bool = False) -> list[Labelled]:
 
 def estimate(some: list[Labelled], tuning: float | None = None) -> float:
     """Estimate a mean that is defined."""
-    found = powered_mean(some, tuning)
-    assert found is not None
-    return found.value
+    powered = powered_mean(some, tuning)
+    assert powered is not None
+    return powered.value
 
 
 @pytest.mark.parametrize(("tuning", "expected"), [(0.0, 13 / 33), (0.4, 8 / 33), (1.0, 1 / 66)])
@@ -66,11 +66,11 @@ def test_the_interval_is_that_of_ppi_python_where_few_of_many_are_labelled() -> 
     read = rng.random(20_000)
     label = (rng.random(20_000) < np.where(read > 0.5, 0.8, 0.3)).astype(float)
     drawn = {*rng.permutation(20_000)[:400].tolist()}
-    found = powered_mean(
+    powered = powered_mean(
         [Labelled(read[at], label[at] if at in drawn else None, 50.0, str(at)) for at in range(20_000)], 0.5
     )
-    assert found is not None
-    mean = found.mean()
+    assert powered is not None
+    mean = powered.mean()
 
     # ppi_python 0.2.3, ppi_mean_ci(alpha=0.05, lam=0.5): 0.5106368 to 0.60002379, without the unseen error of 1/400.
     assert mean is not None
@@ -82,8 +82,8 @@ def test_the_interval_is_that_of_ppi_python_where_few_of_many_are_labelled() -> 
 @given(replies())
 def test_without_the_readings_the_labels_alone_count(some: list[Labelled]) -> None:
     """With lambda 0 the estimate is the weighted mean of the labels."""
-    given_ = [one for one in some if one.label is not None]
-    mean = np.average([one.label for one in given_], weights=[one.weight for one in given_])
+    given_ = [reply for reply in some if reply.label is not None]
+    mean = np.average([reply.label for reply in given_], weights=[reply.weight for reply in given_])
 
     assert estimate(some, 0.0) == pytest.approx(mean)
 
@@ -91,13 +91,13 @@ def test_without_the_readings_the_labels_alone_count(some: list[Labelled]) -> No
 @given(replies(all_labelled=True), st.floats(0, 1))
 def test_where_all_is_labelled_the_readings_do_not_count(some: list[Labelled], tuning: float) -> None:
     """The estimate is the plain mean of the labels, whatever lambda, and so are its values and their error."""
-    labels = [one.label or 0.0 for one in some]
-    found, plain = powered_mean(some, tuning), clustered_mean(labels, [one.cluster for one in some])
+    labels = [reply.label or 0.0 for reply in some]
+    powered, plain = powered_mean(some, tuning), clustered_mean(labels, [reply.cluster for reply in some])
 
-    assert found is not None
-    assert found.values == pytest.approx(labels, abs=1e-9)
+    assert powered is not None
+    assert powered.values == pytest.approx(labels, abs=1e-9)
     assert estimate(some) == pytest.approx(np.mean(labels))
-    mean = found.mean()
+    mean = powered.mean()
     assert mean is not None
     # One label more, that disagrees: 1 / n.
     own = 0.0 if plain is None else plain.standard_error
@@ -108,14 +108,15 @@ def test_where_all_is_labelled_the_readings_do_not_count(some: list[Labelled], t
 def test_silence_and_consideration_are_complements(some: list[Labelled], tuning: float) -> None:
     """To swap yes and no in readings and labels swaps them in the estimate, and leaves its error as it is."""
     other = [
-        one._replace(prediction=1 - one.prediction, label=None if one.label is None else 1 - one.label) for one in some
+        reply._replace(prediction=1 - reply.prediction, label=None if reply.label is None else 1 - reply.label)
+        for reply in some
     ]
-    found, swapped = powered_mean(some, tuning), powered_mean(other, tuning)
+    powered, swapped = powered_mean(some, tuning), powered_mean(other, tuning)
 
-    assert found is not None
+    assert powered is not None
     assert swapped is not None
-    assert swapped.values == pytest.approx(1 - found.values, abs=1e-9)
-    assert swapped.unseen == found.unseen
+    assert swapped.values == pytest.approx(1 - powered.values, abs=1e-9)
+    assert swapped.unseen == powered.unseen
 
 
 @given(replies())
@@ -123,10 +124,10 @@ def test_lambda_makes_the_variance_least(some: list[Labelled]) -> None:
     """By the sums over stories no other lambda from 0 to 1 does better."""
 
     def spread(tuning: float | None) -> float:
-        found = powered_mean(some, tuning)
-        assert found is not None
-        _, place = np.unique(found.clusters, return_inverse=True)
-        return float((np.bincount(place, found.values - found.value) ** 2).sum())
+        powered = powered_mean(some, tuning)
+        assert powered is not None
+        _, place = np.unique(powered.clusters, return_inverse=True)
+        return float((np.bincount(place, powered.values - powered.value) ** 2).sum())
 
     assert spread(None) <= min(spread(tuning) for tuning in (0.0, 0.25, 0.5, 0.75, 1.0)) * (1 + 1e-6) + 1e-9
 
@@ -134,18 +135,18 @@ def test_lambda_makes_the_variance_least(some: list[Labelled]) -> None:
 def test_readings_that_are_right_take_the_place_of_labels() -> None:
     """A judge that agrees with every label, of which there are enough to vary, is believed about the other replies."""
     some = [Labelled(float(at % 3 == 0), float(at % 3 == 0) if at < 20 else None, 3.0, str(at)) for at in range(60)]
-    found = powered_mean(some)
+    powered = powered_mean(some)
 
-    assert found is not None
+    assert powered is not None
     # Lambda is 1: the mean of the readings, 20 of 60, with their own error, sqrt(1/3 x 2/3 / 59), and the unseen 1/20.
-    assert found.value == pytest.approx(1 / 3)
-    mean = found.mean()
+    assert powered.value == pytest.approx(1 / 3)
+    mean = powered.mean()
     assert mean is not None
     assert mean.standard_error == pytest.approx(math.hypot(math.sqrt(2 / 9 / 59), 1 / 20))
 
 
 def test_labels_of_one_story_estimate_nothing() -> None:
-    """Nothing is known of other stories; without labels nothing is known at all."""
+    """Nothing is known about other stories; without labels nothing is known at all."""
     assert (
         powered_mean([Labelled(0.5, 1.0, 1.0, "a"), Labelled(0.5, 0.0, 1.0, "a"), Labelled(0.5, None, 1.0, "b")])
         is None
@@ -155,10 +156,10 @@ def test_labels_of_one_story_estimate_nothing() -> None:
 
 def test_few_labels_alone_have_few_degrees_of_freedom() -> None:
     """Two labels among many stories have one: the interval is that of two observations."""
-    found = powered_mean([Labelled(0.0, float(at) if at < 2 else None, 1.0, str(at)) for at in range(50)])
+    powered = powered_mean([Labelled(0.0, float(at) if at < 2 else None, 1.0, str(at)) for at in range(50)])
 
-    assert found is not None
-    mean = found.mean()
+    assert powered is not None
+    mean = powered.mean()
     assert mean is not None
     assert mean.df == pytest.approx(1.0)
 
@@ -170,19 +171,19 @@ def test_a_weight_below_one_is_refused() -> None:
 
 
 def test_a_difference_is_of_clusters() -> None:
-    """Of two arms whose labels differ alike in each story, the difference is sure but for what is unseen."""
-    one = powered_mean([Labelled(0.0, float(at % 2), 1.0, str(at)) for at in range(10)])
-    other = powered_mean([Labelled(0.0, 0.0, 1.0, str(at)) for at in range(10)])
-    assert one is not None
-    assert other is not None
-    same, differ = one.minus(one).mean(), one.minus(other).mean()
+    """The difference of two arms whose labels differ alike in each story is certain except for what is unseen."""
+    first = powered_mean([Labelled(0.0, float(at % 2), 1.0, str(at)) for at in range(10)])
+    second = powered_mean([Labelled(0.0, 0.0, 1.0, str(at)) for at in range(10)])
+    assert first is not None
+    assert second is not None
+    same, differ = first.minus(first).mean(), first.minus(second).mean()
 
     # The unseen variance of both arms: 2 / 10^2. Half of the labels are 1: 1/2, of variance 1/4 x 1/9 beside it.
     assert same is not None
     assert (same.value, same.standard_error) == (0.0, pytest.approx(math.sqrt(2 / 100)))
     assert differ is not None
     assert differ.standard_error == pytest.approx(math.sqrt(2 / 100 + 1 / 36))
-    assert (differ.value, one.minus(other).labels) == (0.5, 20)
+    assert (differ.value, first.minus(second).labels) == (0.5, 20)
 
 
 def test_the_interval_of_a_share_ends_at_its_bounds() -> None:
@@ -207,13 +208,13 @@ def test_intervals_cover_where_the_judge_errs_more_in_this_run() -> None:
         read = np.where(rng.random(120) < np.where(silent, 0.3, 0.1), ~silent, silent)
         drawn = np.where(read, 0.7, 0.3)
         labelled = rng.random(120) < drawn
-        found = powered_mean(
+        powered = powered_mean(
             [
                 Labelled(float(read[at]), float(silent[at]) if labelled[at] else None, 1 / drawn[at], str(at // 2))
                 for at in range(120)
             ]
         )
-        mean = found and found.mean()
+        mean = powered and powered.mean()
         assert mean is not None
         interval = share_interval(mean)
         # The mean of Beta(1.4, 0.6).

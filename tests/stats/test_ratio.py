@@ -26,27 +26,27 @@ def test_fieller_by_hand() -> None:
     # (2 - 4 r)^2 <= q (1 + r^2), so (16 - q) r^2 - 16 r + (4 - q) <= 0.
     q = float(t.ppf(0.975, 3)) ** 2 / 3
     reach = math.sqrt(64 - (16 - q) * (4 - q))
-    found = ratio_of_means([1, 1, 3, 3], [3, 5, 3, 5], ALONE)
+    ratio = ratio_of_means([1, 1, 3, 3], [3, 5, 3, 5], ALONE)
 
-    assert found is not None
-    assert found.interval is not None
-    assert found.value == 0.5
-    assert (found.interval.low, found.interval.high) == pytest.approx(((8 - reach) / (16 - q), (8 + reach) / (16 - q)))
+    assert ratio is not None
+    assert ratio.interval is not None
+    assert ratio.value == 0.5
+    assert (ratio.interval.low, ratio.interval.high) == pytest.approx(((8 - reach) / (16 - q), (8 + reach) / (16 - q)))
 
 
 @given(st.lists(ROWS, min_size=6, max_size=12))
 def test_the_ends_are_the_ratios_that_the_test_just_rejects(rows: Sequence[tuple[int, int, str]]) -> None:
     """At an end r of the interval, the t test that the mean of top - r below is 0 has p = 0.05."""
     top, below, clusters = ([row[place] for row in rows] for place in range(3))
-    found = ratio_of_means(top, below, clusters)  # type: ignore[arg-type]
-    assume(found is not None and found.interval is not None)
-    interval = found.interval  # type: ignore[union-attr]
+    ratio = ratio_of_means(top, below, clusters)  # type: ignore[arg-type]
+    assume(ratio is not None and ratio.interval is not None)
+    interval = ratio.interval  # type: ignore[union-attr]
 
     for end in (interval.low, interval.high):  # type: ignore[union-attr]
-        residual = clustered_mean([one - end * other for one, other, _ in rows], clusters)  # type: ignore[arg-type]
+        residual = clustered_mean([numerator - end * denominator for numerator, denominator, _ in rows], clusters)  # type: ignore[arg-type]
         # None where the ratio of the clusters' sums is the same at an end that is then no interval wide.
         assert residual is None or residual.test().value == pytest.approx(0.05, rel=1e-4)
-    assert interval.low <= found.value <= interval.high  # type: ignore[union-attr]
+    assert interval.low <= ratio.value <= interval.high  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_a_denominator_that_may_be_zero_has_no_ratio(below: Sequence[float], clu
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_a_ratio_that_all_values_share_has_no_interval(share: float) -> None:
     """As a mean that does not vary has none."""
-    found = ratio_of_means([share * value for value in (3, 5, 3, 4)], [3, 5, 3, 4], ALONE)
+    ratio = ratio_of_means([share * value for value in (3, 5, 3, 4)], [3, 5, 3, 4], ALONE)
 
-    assert found is not None
-    assert (found.value, found.interval) == (pytest.approx(share), None)
+    assert ratio is not None
+    assert (ratio.value, ratio.interval) == (pytest.approx(share), None)
 
 
 @pytest.mark.parametrize("mean", [1.0, 0.6])
@@ -81,11 +81,11 @@ def test_fiellers_interval_covers_the_ratio(mean: float) -> None:
     clusters = [str(number // 2) for number in range(40)]
     hits = []
     for _ in range(1_000):
-        one, other = (np.repeat(rng.normal(size=20), 2) + rng.normal(size=40) for _ in range(2))
-        below, top = mean + one, 0.4 * (mean + one) + other
-        if found := ratio_of_means(top.tolist(), below.tolist(), clusters):
-            assert found.interval is not None
-            hits.append(found.interval.low <= 0.4 <= found.interval.high)
+        below_noise, top_noise = (np.repeat(rng.normal(size=20), 2) + rng.normal(size=40) for _ in range(2))
+        below, top = mean + below_noise, 0.4 * (mean + below_noise) + top_noise
+        if ratio := ratio_of_means(top.tolist(), below.tolist(), clusters):
+            assert ratio.interval is not None
+            hits.append(ratio.interval.low <= 0.4 <= ratio.interval.high)
 
     # Binomial(560, 0.933) is above 0.9 with probability 0.999.
     assert np.mean(hits) >= 0.93

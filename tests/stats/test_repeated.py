@@ -48,12 +48,12 @@ def test_one_look_at_all_clusters_is_the_fixed_interval() -> None:
 @given(st.integers(1, 2_000))
 def test_looks_are_at_most_fifteen_parts_from_nearly_a_half_on(clusters: int) -> None:
     """They end at all clusters, and ascend."""
-    found = looks(clusters)
+    planned = looks(clusters)
 
-    assert found[-1] == clusters
-    assert found == sorted(set(found))
-    assert len(found) <= PARTS * (1 - FIRST) + 1
-    assert all(look >= max(FEWEST, FIRST * clusters) for look in found[:-1])
+    assert planned[-1] == clusters
+    assert planned == sorted(set(planned))
+    assert len(planned) <= PARTS * (1 - FIRST) + 1
+    assert all(look >= max(FEWEST, FIRST * clusters) for look in planned[:-1])
 
 
 @pytest.mark.parametrize("clusters", [24, 40, 60])
@@ -74,7 +74,7 @@ def test_repeated_intervals_miss_the_truth_as_often_as_alpha_at_all_looks_togeth
 
 
 def test_intervals_grow_narrower_from_look_to_look() -> None:
-    """Of 60 clusters the first look is at 28, seven parts of fifteen; before it there is no interval."""
+    """With 60 clusters the first look is at 28, seven parts of fifteen; before it there is no interval."""
     levels = [level(n, 60, 0.05) or 0.0 for n in looks(60)]
 
     assert looks(60)[0] == 28
