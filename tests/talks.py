@@ -50,9 +50,9 @@ PROMPTS = [
 ]
 
 
-def reread(asked: Prompt, reading: str, reply: str, **change: Any) -> Prompt:
-    """Ask for the likelihoods of a prompt's candidates after a given reply to its first turn."""
-    fields = {"key": f"{asked.key}/{reading}", "given": (reply,), "reply": False, "stem": asked.turns[0]}
+def reread(asked: Prompt, reading: str, reasoning: str, **change: Any) -> Prompt:
+    """Ask for the likelihoods of a prompt's candidates after a given reasoning in reply to its first turn."""
+    fields = {"key": f"{asked.key}/{reading}", "given": (reasoning,), "reply": False, "stem": asked.turns[0]}
     return asked.model_copy(update=fields | change)
 
 
