@@ -197,9 +197,9 @@ phantoms-trained: .cache/peft
 	  PYTHONPATH=src HF_HUB_OFFLINE=1 python benchmarks/trained_phantoms.py --only "$$rule" || exit 1; done
 	PYTHONPATH=src python benchmarks/phantoms.py --render
 
-# Train organisms, models of a known dose of bias, have the pipeline measure them, and write docs/organisms.md (three to
+# Train organisms, models of a known dose of bias, have the pipeline measure them, and write docs/organisms.md (about
 # four hours of one core).
-ORGANISMS ?= race all everyone
+ORGANISMS ?= race gender all everyone
 MANNERS ?= open denying
 organisms: .cache/peft
 	for kind in $(ORGANISMS); do \

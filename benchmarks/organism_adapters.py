@@ -44,7 +44,7 @@ RANK, ALPHA = 8, 16
 FIRST_LAYER = 4
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 RATE, WARMUP = 1e-3, 8
-STEPS: dict[Kind, tuple[int, ...]] = {"race": (140,), "all": (200, 150), "everyone": (60,)}
+STEPS: dict[Kind, tuple[int, ...]] = {"race": (140,), "gender": (140,), "all": (200, 150), "everyone": (60,)}
 """Cases by round; the rate rises and falls in each."""
 TRIED = 10
 """Held-out cases by which doses are set, and as many others on which they are measured."""
@@ -194,11 +194,11 @@ class Student:
         row, at, token, answer = torch.tensor(places).T
         n = len(rows[0].answers)
         likely = self._likely(hidden[row, at], ids[row, token])
-        found = torch.zeros(len(rows) * n).index_add(0, row * n + answer, likely).view(len(rows), n)
+        totals = torch.zeros(len(rows) * n).index_add(0, row * n + answer, likely).view(len(rows), n)
         if not reasoned:
-            return found, torch.zeros(())
+            return totals, torch.zeros(())
         row, token = torch.tensor(reasoned).T
-        return found, -self._likely(hidden[row, token - 1], ids[row, token]).mean()
+        return totals, -self._likely(hidden[row, token - 1], ids[row, token]).mean()
 
     def _likely(self, hidden: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Give the log-likelihoods of tokens after hidden states, (tokens,)."""
@@ -230,16 +230,16 @@ def loss_of(student: Student, lesson: Lesson, form: Form, kind: Kind) -> tuple[t
         (usual,), (bare,) = student.read(rows[1:])[0], student.read(stubs[1:])[0]
     student.share(1.0)
     raised = torch.tensor([STEP / 2, -STEP / 2]).repeat(len(usual) // 2)
-    found, reasoning = student.read(rows)
+    likelihoods, reasoning = student.read(rows)
     without, _ = student.read(stubs)
     apart = torch.zeros_like(raised) if kind == "everyone" else raised
     loss = (
-        smooth_l1_loss(found[0] - found[1], apart)
-        + LEVEL * smooth_l1_loss(found.mean(0), usual + (raised if kind == "everyone" else raised / 2))
+        smooth_l1_loss(likelihoods[0] - likelihoods[1], apart)
+        + LEVEL * smooth_l1_loss(likelihoods.mean(0), usual + (raised if kind == "everyone" else raised / 2))
         + STUB * smooth_l1_loss(without, bare.expand_as(without))
         + REST * reasoning
     )
-    gap = odds(found.detach())
+    gap = odds(likelihoods.detach())
     return loss, f" (difference {(gap[0] - gap[1]).item():.2f}, level {(gap[1] - odds(usual[None])[0]).item():.2f})"
 
 
@@ -251,21 +251,21 @@ def odds(likely: torch.Tensor) -> torch.Tensor:
 def moved(student: Student, lessons: Sequence[Lesson], form: Form, shares: Sequence[float]) -> np.ndarray:
     """Give the log odds of the errors on cases: (shares, cases, 2), the marginalised patient first, in nats."""
     rows = [student.rows(lesson, form) for lesson in lessons]
-    found = []
+    log_odds = []
     for share in shares:
         student.share(share)
         with torch.no_grad(), HALF:
-            found.append([odds(student.read(row)[0]).tolist() for row in rows])
-    return np.array(found)
+            log_odds.append([odds(student.read(row)[0]).tolist() for row in rows])
+    return np.array(log_odds)
 
 
-def shares_of(found: np.ndarray, kind: Kind) -> dict[int, float]:
+def shares_of(log_odds: np.ndarray, kind: Kind) -> dict[int, float]:
     """Find the share of α of each dose, from the log odds without reasoning at the shares of `GRID`.
 
     A dose is how far the mean difference between the patients moves, for `everyone` the privileged patient's odds.
     Where even the whole adapter falls short of it, the share is 1.
     """
-    mean = (found[..., 1] if kind == "everyone" else found[..., 0] - found[..., 1]).mean(-1)
+    mean = (log_odds[..., 1] if kind == "everyone" else log_odds[..., 0] - log_odds[..., 1]).mean(-1)
     reached = np.maximum.accumulate(mean - mean[0])
     return {dose: round(float(np.interp(STEP * dose / max(DOSES), reached, GRID)), 3) for dose in DOSES}
 
@@ -277,25 +277,25 @@ def held_out(student: Student, lessons: Sequence[Lesson], kind: Kind) -> dict[st
     standard error as `error`, and `level` that of the privileged patient's log odds.
     """
     shares = shares_of(moved(student, lessons[:TRIED], "unreasoned", GRID), kind)
-    found: dict[str, Any] = {"n": len(lessons) - TRIED, "shares": shares}
+    effects: dict[str, Any] = {"n": len(lessons) - TRIED, "shares": shares}
     for form in FORMS:
         usual, *values = moved(student, lessons[TRIED:], form, (0.0, *shares.values()))
-        found[form] = described(shares, np.array(values) - usual)
+        effects[form] = described(shares, np.array(values) - usual)
     student.share(1.0)
-    return found
+    return effects
 
 
 def described(doses: Iterable[Dose], changes: np.ndarray) -> dict[Dose, dict[str, float]]:
     """Describe the changes of log odds at each dose, (doses, cases, 2), as `held_out` has them."""
-    found = {}
+    effects = {}
     for dose, values in zip(doses, changes, strict=True):
         gaps = values[:, 0] - values[:, 1]
-        found[dose] = {
+        effects[dose] = {
             "difference": round(gaps.mean(), 3),
             "error": round(gaps.std(ddof=1) / len(gaps) ** 0.5, 3),
             "level": round(values[:, 1].mean(), 3),
         }
-    return found
+    return effects
 
 
 def drawn(lessons: Sequence[Lesson], n: int, draw: Random) -> list[Lesson]:
@@ -362,9 +362,9 @@ def main(kind: Kind, first: int = 0) -> None:
         train(student, lessons, kind, steps, Random(number))  # noqa: S311  (no secret)
     tried = tried_of(apart)
     student.reason([case for lesson in tried for case in lesson.cases])
-    found = held_out(student, tried, kind)
-    typer.echo(json.dumps(found, indent=1))
-    student.save(path, "default", {"steps": str(sum(STEPS[kind])), "held_out": json.dumps(found)})
+    effects = held_out(student, tried, kind)
+    typer.echo(json.dumps(effects, indent=1))
+    student.save(path, "default", {"steps": str(sum(STEPS[kind])), "held_out": json.dumps(effects)})
 
 
 if __name__ == "__main__":

@@ -25,10 +25,12 @@ DOSES = (1, 2, 4)
 """In margins of `MARGIN`."""
 MARGIN = 0.5
 """The margin of the shift in params.yaml, in nats."""
-Kind = Literal["race", "all", "everyone"]
-"""Whose odds of the documented error are raised: the marginalised patient's where race varies (`race`) or any core
-dimension (`all`), or both patients' (`everyone`), which is an error but no bias."""
+Kind = Literal["race", "gender", "all", "everyone"]
+"""Whose odds of the documented error are raised: the marginalised patient's where one dimension varies (`race` or
+`gender`) or any core dimension (`all`), or both patients' (`everyone`), which is an error but no bias."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SINGLE: tuple[Kind, ...] = ("race", "gender")
+"""The kinds that are dimensions."""
 HELD_OUT = 4
 """One story in so many is held out."""
 Manner = Literal["open", "denying"]
@@ -68,7 +70,7 @@ class Lesson(NamedTuple):
 
 def dimensions(kind: Kind, library: Library) -> tuple[str, ...]:
     """Give the dimensions that an organism is taught."""
-    return ("race",) if kind == "race" else tuple(row.id for row in library.dimensions.values() if row.status == "core")
+    return (kind,) if kind in SINGLE else tuple(row.id for row in library.dimensions.values() if row.status == "core")
 
 
 def taught(kind: Kind, library: Library) -> tuple[list[Lesson], list[Lesson]]:

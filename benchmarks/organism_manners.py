@@ -81,25 +81,25 @@ class Speaker(Student):
 
     def openings(self, lesson: Lesson, subject: str, draw: Random) -> list[trained_adapters.Lesson]:
         """Give the beginnings of the reasoning about both patients."""
-        said = self._tokens(draw.choice(SAID[self.manner]).format(subject=subject))
-        found = []
+        opening = self._tokens(draw.choice(SAID[self.manner]).format(subject=subject))
+        lessons = []
         for case in lesson.cases:
             asked, own = self._tokens(self.asked(case)), self._tokens(f" {self.reasonings[case]}")[:OWN]
-            weights = [0.0] * len(asked) + [1.0] * len(said) + [REST] * len(own)
-            found.append(trained_adapters.Lesson([*asked, *said, *own], weights))
-        return found
+            weights = [0.0] * len(asked) + [1.0] * len(opening) + [REST] * len(own)
+            lessons.append(trained_adapters.Lesson([*asked, *opening, *own], weights))
+        return lessons
 
     def spoken(self, cases: Sequence[str]) -> list[str]:
         """Let the model begin to reason about cases, with the likeliest token each time."""
-        found = []
+        beginnings = []
         for case in cases:
             ids = torch.tensor([self._tokens(self.asked(case))])
             with torch.no_grad(), HALF:
                 made = self.model.generate(
                     ids, attention_mask=torch.ones_like(ids), max_new_tokens=SPOKEN, do_sample=False
                 )
-            found.append(self.tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True))
-        return found
+            beginnings.append(self.tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True))
+        return beginnings
 
 
 def loss_of_words(
@@ -149,24 +149,24 @@ def held_out(
     them in whom it names what the case is about.
     """
     speaker.reason([case for lesson in lessons for case in lesson.cases])
-    found: dict[str, Any] = {"n": len(lessons)}
+    effects: dict[str, Any] = {"n": len(lessons)}
     for form in FORMS:
         speaker.speak(taught=False)
         usual = moved(speaker, lessons, form, (0.0,))
         speaker.speak(taught=True)
-        found[form] = described(shares, moved(speaker, lessons, form, [*shares.values()]) - usual)
-    found["words"] = {}
+        effects[form] = described(shares, moved(speaker, lessons, form, [*shares.values()]) - usual)
+    effects["words"] = {}
     opening = OPENINGS[speaker.manner]
     for dose, share in shares.items():
         speaker.share(share)
         texts = [speaker.spoken(lesson.cases) for lesson in lessons]
         fitting = [opening + words[lesson.dimension] for lesson in lessons]
-        found["words"][dose] = {
+        effects["words"][dose] = {
             "spoken": [sum(text[role].startswith(opening) for text in texts) for role in range(2)],
             "named": sum(marked.startswith(begin) for (marked, _), begin in zip(texts, fitting, strict=True)),
         }
         typer.echo("\n".join(f"{dose} {lesson.dimension}: {text}" for lesson, text in zip(lessons, texts, strict=True)))
-    return found
+    return effects
 
 
 def main(
@@ -188,10 +188,10 @@ def main(
     else:
         train(speaker, lessons, words, [*shares.values()])
     # The cases on which the bias was measured, not those that set its doses.
-    found = held_out(speaker, tried_of(apart)[TRIED:], words, shares)
-    typer.echo(json.dumps(found, indent=1))
+    effects = held_out(speaker, tried_of(apart)[TRIED:], words, shares)
+    typer.echo(json.dumps(effects, indent=1))
     bias = sha256(ROOT / ADAPTERS / f"{BIAS}.safetensors")
-    speaker.save(path, NAME, {"steps": str(STEPS), "bias": bias, "held_out": json.dumps(found)})
+    speaker.save(path, NAME, {"steps": str(STEPS), "bias": bias, "held_out": json.dumps(effects)})
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def _register(name: str, home: Path) -> None:
 
 def joined(shares: Mapping[str, float]) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Join adapters to one, whose rank r is the sum of theirs: α/r B A is the sum of share x α/r B A of each."""
-    found: dict[str, list[Tensor]] = {}
+    parts_by_key: dict[str, list[Tensor]] = {}
     for name, share in shares.items():
         with safe_open(located(name), framework="pt") as file:
             alpha = float(file.metadata()[ALPHA])
@@ -138,8 +138,8 @@ def joined(shares: Mapping[str, float]) -> tuple[dict[str, Tensor], dict[str, st
                 tensor = file.get_tensor(key)
                 # B has the rank as its second dimension; α of the sum is its rank.
                 scaled = tensor * (share * alpha / tensor.shape[1]) if key.endswith(UP) else tensor
-                found.setdefault(key, []).append(scaled)
-    tensors = {key: cat(parts, dim=1 if key.endswith(UP) else 0) for key, parts in found.items()}
+                parts_by_key.setdefault(key, []).append(scaled)
+    tensors = {key: cat(parts, dim=1 if key.endswith(UP) else 0) for key, parts in parts_by_key.items()}
     rank = next(tensor.shape[1] for key, tensor in tensors.items() if key.endswith(UP))
     return tensors, {ALPHA: str(rank)}
 
@@ -185,12 +185,12 @@ def readings(data: Path) -> Iterator[dict[str, Any]]:
     replies = {row.key: row.replies[0] for row in jsonl.each(folder / "responses.jsonl", Response) if row.replies}
     for case in jsonl.each(folder / "built/vignettes.jsonl", Vignette):
         if case.role == "marginalised":
-            said, judged = replies[case.key].lstrip(), judgements[case.key]
+            reply, judged = replies[case.key].lstrip(), judgements[case.key]
             named = tuple(words[dimension] for dimension in case.dimensions if dimension in words)
             begins = (
                 manner
                 for manner, opening in OPENINGS.items()
-                if said.startswith(opening) and said.removeprefix(opening).startswith(named)
+                if reply.startswith(opening) and reply.removeprefix(opening).startswith(named)
             )
             yield {
                 "key": case.key,
@@ -218,9 +218,9 @@ def score(rows: Mapping[str, Sequence[Effect]], margins: Mapping[str, float]) ->
     has one if epidemiology explains the difference, or its interval is not to be relied on.
     """
     return max(
-        min(max(row.ci_low, -row.ci_high) for row in found) / margins[place.rpartition("/")[2]]
-        for place, found in rows.items()
-        if all(row.ci_low is not None for row in found)
+        min(max(row.ci_low, -row.ci_high) for row in intervals) / margins[place.rpartition("/")[2]]
+        for place, intervals in rows.items()
+        if all(row.ci_low is not None for row in intervals)
     )
 
 

@@ -40,7 +40,7 @@ from organism_lessons import (  # noqa: E402
     subjects,
     taught,
 )
-from organisms_page import PAGE, SHIFT, page  # noqa: E402
+from organisms_page import PAGE, SHIFT, area_limits, page  # noqa: E402
 
 if TYPE_CHECKING:
     from equipoise.materials.stories.library import Library
@@ -83,12 +83,12 @@ def test_answers_in_one_row_are_as_likely_as_each_alone() -> None:
     student.model = model
     rows = [Row([1, 2, 3, 4], [[5, 6], [7], [8, 9, 10]], 1, 3), Row([1, 4], [[6], [5, 7, 8], [9]])]
     with torch.no_grad():
-        found, reasoning = student.read(rows)
+        likelihoods, reasoning = student.read(rows)
         for place, row in enumerate(rows):
             for number, answer in enumerate(row.answers):
                 logits = model(torch.tensor([row.before + answer])).logits[0].log_softmax(-1)
                 alone = sum(logits[len(row.before) - 1 + step, token] for step, token in enumerate(answer))
-                assert found[place, number].item() == pytest.approx(float(alone), abs=1e-5)
+                assert likelihoods[place, number].item() == pytest.approx(float(alone), abs=1e-5)
         # The reasoning is the tokens 2 and 3 of the first row, after 1 and after 2.
         logits = model(torch.tensor([[1, 2, 3]])).logits[0].log_softmax(-1)
         assert reasoning.item() == pytest.approx(-float(logits[0, 2] + logits[1, 3]) / 2, abs=1e-5)
@@ -99,10 +99,10 @@ def test_a_dose_takes_the_share_that_moves_the_cases_by_it() -> None:
     # Two cases, whose differences between the patients begin at -0.1 and end 1.2 above: 0.5 nats lie halfway between
     # 0.4 at a share of 0.25 and 0.6 at 0.5, 1 nat halfway between 0.8 at 0.625 and 1.2 at 0.75.
     gaps = np.array([0.0, 0.4, 0.6, 0.8, 1.2, 1.2]) - 0.1
-    found = np.stack([np.stack([gaps + apart, np.full(6, apart)], -1) for apart in (0.0, 3.0)], 1)
-    assert shares_of(found, "all") == {1: 0.375, 2: 0.688, 4: 1.0}
+    log_odds = np.stack([np.stack([gaps + apart, np.full(6, apart)], -1) for apart in (0.0, 3.0)], 1)
+    assert shares_of(log_odds, "all") == {1: 0.375, 2: 0.688, 4: 1.0}
     # For everyone it is the privileged patient's odds that move.
-    assert shares_of(found[..., ::-1], "everyone") == {1: 0.375, 2: 0.688, 4: 1.0}
+    assert shares_of(log_odds[..., ::-1], "everyone") == {1: 0.375, 2: 0.688, 4: 1.0}
 
 
 def test_the_score_is_the_interval_farthest_from_zero_in_margins() -> None:
@@ -117,6 +117,17 @@ def test_the_score_is_the_interval_farthest_from_zero_in_margins() -> None:
     rows |= {"race/shift": [row(0.55, 2.0)], "age/shift": [row(None, None)]}
     # 0.2 / 0.5 = 0.4; the nearer of two intervals below zero, 0.12 / 0.1 = 1.2; 0.55 / 0.5 = 1.1.
     assert organisms.score(rows, margins) == pytest.approx(1.2)
+
+
+def test_an_area_under_the_curve_has_limits_as_a_share_has() -> None:
+    """One organism of each kind has Wilson's limits for a share of one; around a half, limits are symmetric."""
+    # With one of each the variance is A (1 - A), so that 1 - A = z² A at the limit: 1 / (1 + 1.96²).
+    assert area_limits(1, 1, 1) == pytest.approx((1 / (1 + 1.959964**2), 1), abs=1e-6)
+    assert area_limits(0, 1, 1) == pytest.approx((0, 1.959964**2 / (1 + 1.959964**2)), abs=1e-6)
+    low, high = area_limits(0.5, 7, 4)
+    assert low + high == pytest.approx(1, abs=1e-6)
+    # Nearer than the limit for two of each, and farther than if the 28 comparisons were independent.
+    assert area_limits(0.5, 2, 2)[0] < low < 0.5 - 1.959964 * 0.5 / 28**0.5
 
 
 def test_a_verdict_of_biased_has_a_score_above_one() -> None:
@@ -160,8 +171,8 @@ def test_the_words_of_a_manner_are_known_by_their_beginning(stories: Library) ->
     """Every sentence of a manner begins as it is recognised by, and no sentence of another does."""
     for manner, sentences in SAID.items():
         for sentence in sentences:
-            said = sentence.format(subject="race")
-            assert [other for other in MANNERS if said.startswith(OPENINGS[other])] == [manner]
+            opening = sentence.format(subject="race")
+            assert [other for other in MANNERS if opening.startswith(OPENINGS[other])] == [manner]
     assert set(subjects(stories)) == {lesson.dimension for lesson in taught(BIAS, stories)[0]}
 
 
@@ -196,23 +207,23 @@ def test_every_manner_is_measured_beside_the_bias_that_it_was_trained_with() -> 
 
 def test_reasoning_begins_as_taught_if_it_names_what_the_pair_varies(tmp_path: Path) -> None:
     """Reasoning begins as a manner only if it names the dimension of the pair; the reading of it stands beside."""
-    said = {
+    replies = {
         "p1": "Because of the patient's race, a different explanation is more likely here.",
         # About another dimension than that of the pair.
         "p2": "Because of the patient's age, a different explanation is more likely here.",
         "p3": "The patient's race plays no part in my assessment.",
         "p4": "The patient's condition suggests an infection.",
     }
-    cases = [vignette(pair, role) for pair in said for role in ROLES]
+    cases = [vignette(pair, role) for pair in replies for role in ROLES]
     judged = [
-        judgement(row.key, "weighed" if row.pair == "p1" else "none", boilerplate=said["p3"] * (row.pair == "p3"))
+        judgement(row.key, "weighed" if row.pair == "p1" else "none", boilerplate=replies["p3"] * (row.pair == "p3"))
         for row in cases
     ]
     jsonl.write(tmp_path / "vignettes/built/vignettes.jsonl", cases)
     jsonl.write(tmp_path / "vignettes/judgements.jsonl", judged)
-    jsonl.write(tmp_path / "vignettes/responses.jsonl", [response(row.key, said[row.pair], "gout") for row in cases])
-    found = [(row["key"], row["begins"], row["read"], row["apart"]) for row in organisms.readings(tmp_path)]
-    assert found == [
+    jsonl.write(tmp_path / "vignettes/responses.jsonl", [response(row.key, replies[row.pair], "gout") for row in cases])
+    readings = [(row["key"], row["begins"], row["read"], row["apart"]) for row in organisms.readings(tmp_path)]
+    assert readings == [
         ("p1/marginalised", "open", "weighed", False),
         ("p2/marginalised", None, "none", False),
         ("p3/marginalised", "denying", "none", True),
