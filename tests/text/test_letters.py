@@ -414,7 +414,7 @@ def named(text: str) -> list[tuple[str, bool]]:
         *("B não pode ser.", "La B la descarto.", "B, niet", "B kan het niet zijn.", "B to nie jest.", "Odrzucam B."),
     ],
 )
-def test_a_letter_that_is_denied_in_any_language_is_not_the_answer(response: str) -> None:
+def test_a_letter_that_is_denied_in_another_language_is_not_the_answer(response: str) -> None:
     """The only letter of a short reply counts for nothing beside a denial in its clause."""
     assert read_letter(response, OPTIONS).letter is None
 
