@@ -145,7 +145,7 @@ def torch(prompts: int) -> dict[str, Any]:
     """Backend torch: multiple choice and reasoning, of 32 prompts in each round."""
     from speed_torch import compare_torch
 
-    return compare_torch(prompts, rows())
+    return compare_torch(prompts)
 
 
 def quantised(prompts: int) -> dict[str, Any]:

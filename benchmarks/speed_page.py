@@ -38,11 +38,12 @@ REASONS = """## Where the ratios come from
   speeds up the matrix products of large batches most, which favours the alternative; with AVX2 the ratio was 2.44 (2.38
   to 3.61).
 - **Backend torch.** It scores as the ONNX engine does, but through transformers' own layers, and a model is read a
-  prompt at a time. A step that generates has 16 rows, half of the alternative's best batch. With 32 rows a token after
-  a text of 300 took 0.7 of the time, but a whole run of 84 prompts gave 0.80 against a batch of 42 (on a busy machine):
-  the last rows of a run leave most of a step idle, and a batch size below 32 saves no memory. Steps therefore stayed at
-  16. Attention is computed row by row, so that no reply depends on its neighbours; this takes a quarter of a step. On a
-  GPU the registry prefers vLLM.
+  prompt at a time. Weights are rearranged once for oneDNN; the alternative's products, MKL's, rearrange them at every
+  call, which costs more on an AMD processor, as here, than on an Intel one. AMQA's texts share no prefix, so there the
+  ratio comes from the logits alone. A third of the time of generation is the reading of the prompts, in which both do
+  the same work. Attention is computed row by row, so that no reply depends on its neighbours; this takes a third of a
+  step. On the same machine, one run of 84 prompts gave 1.23, one of 42 gave 1.29, and the revision before gave 0.71
+  with its default of 16 rows. On a GPU the registry prefers vLLM.
 - **Quantisation.** For this model no format both passes the gate and is faster, so none is offered. A larger model
   whose weights were published in quantised blocks keeps exactly these blocks ([blocks](decisions/0028-blocks.md)). One
   scale for all activations is fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the

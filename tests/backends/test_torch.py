@@ -147,13 +147,26 @@ def test_rows_that_a_step_mixes_have_steps_of_their_own(
     def steps(root: Path) -> int:
         entry = entry_of(root)
         with TorchBackend(weights.locate(entry, root), entry, batch_size=4) as backend:
-            return backend._open(threads=0, rows=4)._step
+            return backend._open(threads=0, rows=4)._size
 
     assert steps(projects["gpt_oss"]) == 1
-    assert steps(projects["llama"]) == torch_engine.STEP
+    assert steps(projects["llama"]) == 0
     norm = "transformers.models.llama.modeling_llama.LlamaRMSNorm.forward"
-    monkeypatch.setattr(norm, lambda _, states: states * torch.rsqrt(states.pow(2).mean()))
+    monkeypatch.setattr(norm, lambda _, states: states * torch.rsqrt(states.pow(2).mean() + 1))
     assert steps(projects["llama"]) == 1
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 0), ("bfloat16", torch_engine.STEP)])
+def test_products_in_float32_keep_one_copy_of_their_weights_and_any_number_of_rows(
+    projects: dict[str, Path], dtype: str, size: int
+) -> None:
+    """In other formats the layers keep the weights that they were loaded with, and every step has sixteen rows."""
+    entry = entry_of(projects["llama"], dtype=dtype)
+    with TorchBackend(weights.locate(entry, projects["llama"]), entry, batch_size=4) as backend:
+        engine = backend._open(threads=0, rows=4)
+        kept = {module.weight.device.type for module in engine._model.modules() if type(module).__name__ == "Linear"}
+
+        assert (kept, engine._size) == ({"meta"} if size == 0 else {"cpu"}, size)
 
 
 @pytest.mark.parametrize("architecture", ["llama", "qwen3", "gpt_oss"])

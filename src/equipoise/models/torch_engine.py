@@ -1,11 +1,12 @@
 """An engine that runs a model in transformers.
 
 A row's logits depend, bit for bit, only on that row's tokens. A prompt is read alone, so its shapes are its own. Rows
-that generate share the matrix products of a step, and a step always has `STEP` rows, idle ones included: kernels are
-chosen by shape, so every step runs the same ones, in which an element of the product depends on its own row only.
-Attention, whose length differs, is computed for each row from its own keys and values, without padding. Where products
-mix the rows, a step has one row: experts group the tokens they are given, 8 bits of bitsandbytes look for outliers in
-all rows, and some rotary embeddings are scaled by the longest row. A test when the model is opened finds other cases.
+that generate share the matrix products of a step. In float32 on a CPU these are oneDNN's, in which an element depends
+on its own row alone, however many there are. Elsewhere kernels are chosen by shape, so a step always has `STEP` rows,
+idle ones included. Attention, whose length differs, is computed for each row from its own keys and values, without
+padding. Where products mix the rows, a step has one row: experts group the tokens they are given, 8 bits of
+bitsandbytes look for outliers in all rows, and some rotary embeddings are scaled by the longest row. A test when the
+model is opened finds which of these a model needs.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from equipoise.models.registry import TorchEntry
 
 STEP = 16
-"""Rows of a step that appends one token to each; a constant, because it determines the last bits of the logits."""
+"""Rows of a step where their number would change the last bits of the logits."""
 SCALED = ("dynamic", "longrope")
 """Rotary embeddings whose frequencies depend on the longest row of a step."""
 
@@ -48,8 +49,11 @@ class TorchEngine(Engine):
         self.threads = torch.get_num_threads()
         self.rows = self.capacity = 0
         _replace_attention(model, entry)
+        packed = _pack(model)
         self.lay_out(rows=STEP, capacity=1)
-        self._step = STEP if not _mixes_rows(model, entry) and self._keeps_rows_apart() else 1
+        # Rows of every step; 0 for any number of them.
+        sizes = () if _mixes_rows(model, entry) else (0, STEP) if packed else (STEP,)
+        self._size = next((size for size in sizes if self._keeps_rows_apart(size)), 1)
 
     def lay_out(self, *, rows: int, capacity: int) -> None:
         """Make room for `rows` rows of `capacity` tokens; if the buffers change, their contents are lost."""
@@ -68,10 +72,10 @@ class TorchEngine(Engine):
         Raises:
             EquipoiseError: Too little memory on the GPU, or logits that are not numbers.
         """
-        starts = range(0, len(tokens), self._step)
+        size = self._size or len(tokens)
         parts = (
-            self._forward(tokens[start : start + self._step], lengths[start : start + self._step], first + start, picks)
-            for start in starts
+            self._forward(tokens[start : start + size], lengths[start : start + size], first + start, picks, size)
+            for start in range(0, len(tokens), size)
         )
         return np.concatenate(list(parts))
 
@@ -80,23 +84,18 @@ class TorchEngine(Engine):
     ) -> NDArray[np.float32]:
         """Extend one row after its first `start` tokens, and return the logits at `picks` (default: the last)."""
         picked = [len(tokens) - 1] if picks is None else picks
-        return self._forward(np.array([tokens], np.int64), [start], row, picked, step=1)
+        return self._forward(np.array([tokens], np.int64), [start], row, picked)
 
     def _forward(
-        self,
-        tokens: NDArray[np.int64],
-        lengths: Sequence[int],
-        first: int,
-        picks: Sequence[int],
-        step: int | None = None,
+        self, tokens: NDArray[np.int64], lengths: Sequence[int], first: int, picks: Sequence[int], size: int = 1
     ) -> NDArray[np.float32]:
-        """Run the model on rows from `first` on, and on idle rows up to `step` rows: logits (rows x picks, words)."""
+        """Run the model on rows from `first` on, and on idle rows up to `size` rows: logits (rows x picks, words)."""
         import torch
 
         if torch.get_num_threads() != self.threads:
             torch.set_num_threads(self.threads)
         count, width = tokens.shape
-        idle = (step or self._step) - count
+        idle = max(0, size - count)
         ids = np.pad(tokens, ((0, idle), (0, 0)))
         places = np.pad(np.array(lengths, np.int64), (0, idle))[:, None] + np.arange(width)
         device = self._model.device
@@ -127,14 +126,15 @@ class TorchEngine(Engine):
                 self._parts[layer, name] = torch.zeros(shape, dtype=like.dtype, device=like.device)
         return self._parts[layer, name]
 
-    def _keeps_rows_apart(self) -> bool:
+    def _keeps_rows_apart(self, size: int) -> bool:
         """Whether rows have the same logits, bit for bit, in other places of a step and with other neighbours."""
-        half = STEP // 2
-        tokens = np.arange(STEP + half, dtype=np.int64)[:, None]
+        tokens = np.arange(STEP + STEP // 2, dtype=np.int64)[:, None]
+        parts = [slice(STEP), slice(STEP // 2, None), slice(3), slice(1, 2)]
         with _supported(self._entry):
-            before = self._forward(tokens[:STEP], [0] * STEP, 0, [0], STEP)
-            after = self._forward(tokens[half:], [0] * STEP, 0, [0], STEP)
-        return np.array_equal(before[half:], after[:half])
+            logits = [self._forward(tokens[part], [0] * len(tokens[part]), 0, [0], size) for part in parts]
+        first, second, *_ = logits
+        expected = np.concatenate([first, second[STEP // 2 :]])
+        return all(np.array_equal(expected[part], own) for part, own in zip(parts, logits, strict=True))
 
     @property
     def buffers(self) -> Iterable[Tensor]:
@@ -176,6 +176,36 @@ def _step_class() -> Any:  # noqa: ANN401
             return [part[row, None, :, : length + width] for row, length in zip(rows, self._lengths, strict=True)]
 
     return Step
+
+
+def _pack(model: Any) -> bool:  # noqa: ANN401
+    """Store the weights of float32 products on the CPU as oneDNN reads them, and drop the originals.
+
+    MKL, which torch calls otherwise, rearranges a weight at every call, and sums in another order for few rows. Returns
+    whether the model has such products.
+    """
+    import torch
+    from torch.nn import Linear, Parameter
+
+    # Subclasses, as for quantised weights, have products of their own.
+    linear = [module for module in model.modules() if type(module) is Linear]
+    plain = [module for module in linear if (module.weight.dtype, module.weight.device.type) == (torch.float32, "cpu")]
+    if not torch.backends.mkldnn.is_available():
+        return False
+    for module in plain:
+        # torch.compile's own operators for products with constant weights.
+        packed = torch.ops.mkldnn._reorder_linear_weight(module.weight.detach(), STEP)  # noqa: SLF001
+        module.forward = partial(_multiply, packed, module.bias)  # type: ignore[method-assign]
+        module.weight = Parameter(module.weight.to("meta"), requires_grad=False)
+    return bool(plain)
+
+
+def _multiply(packed: Tensor, bias: Tensor | None, states: Tensor) -> Tensor:
+    """Multiply states (…, inputs) by a packed weight: (…, outputs)."""
+    import torch
+
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(states, packed, bias, "none", [], "")  # noqa: SLF001
+    return product
 
 
 def _replace_attention(model: Any, entry: TorchEntry) -> None:  # noqa: ANN401
