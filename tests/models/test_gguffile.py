@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import sys
 from typing import TYPE_CHECKING
 
 import gguf
@@ -73,6 +75,29 @@ def test_a_file_that_was_cut_off_anywhere_is_told_in_one_line(tmp_path: Path) ->
 
         assert str(refused.value) == f"{cut}: is damaged or incomplete: download it again"
         cut.unlink()
+
+
+@pytest.mark.parametrize("count", [10**9, 2**40, 2**64 - 1])
+def test_an_array_longer_than_the_file_takes_no_memory(tmp_path: Path, count: int) -> None:
+    """A file of a few hundred bytes may say that it has thousands of millions of numbers."""
+    whole = written(tmp_path / "model.gguf", gguf.GGUFEndian.LITTLE).read_bytes()
+    # The types of four tokens, the last array: its own type, and how many values it has.
+    before, head, after = whole.partition(struct.pack("<IQ", gguf.GGUFValueType.INT32, 4))
+    false = tmp_path / "false.gguf"
+    # Whole numbers of four bytes follow, as in any file whose tensors are numbers of four bytes.
+    false.write_bytes(before + head[:4] + struct.pack("<Q", count) + after + bytes(-len(after) % 4))
+
+    with pytest.raises(EquipoiseError, match=r"false\.gguf: is damaged or incomplete: download it again$"):
+        read(false)
+
+
+def test_a_file_in_the_other_byte_order_is_refused(tmp_path: Path) -> None:
+    """Its tensors would be unpacked as if they were in this machine's order, and the model would answer with noise."""
+    endian = gguf.GGUFEndian.BIG if sys.byteorder == "little" else gguf.GGUFEndian.LITTLE
+    told = f"is {endian.name.lower()}-endian, unlike this machine: convert the model again, or take another file"
+
+    with pytest.raises(EquipoiseError, match=rf"model\.gguf: {told}$"):
+        read(written(tmp_path / "model.gguf", endian))
 
 
 def test_a_file_with_any_byte_altered_is_read_or_refused_in_one_line(tmp_path: Path) -> None:

@@ -50,7 +50,10 @@ class QuickReader(gguf.GGUFReader):
             return super()._get_field_parts(orig_offs, raw_type)
         else:
             row = self._get(start, number, count)
-            values, end = list(row.reshape(-1, 1)), start + row.nbytes
+            if row.size < count:
+                raise EOFError  # before as many places are listed as the file says, which may be any number
+            # Rows of a map of a file would cost a hundred times as much as those of an array.
+            values, end = list(np.asarray(row).reshape(-1, 1)), start + row.nbytes
         types = [gguf.GGUFValueType.ARRAY, *([kind] if count else [])]
         return end - orig_offs, head + values, list(range(len(head), len(head) + count)), types
 
@@ -81,9 +84,13 @@ def require_loadable(reader: gguf.GGUFReader) -> None:
     Raises:
         EquipoiseError: The file cannot be loaded; the message lacks the file's name.
     """
+    if reader.byte_order != NATIVE:
+        # gguf and transformers would unpack its numbers as if they were in this order.
+        fix = "convert the model again, or take another file"
+        raise EquipoiseError(f"is {reader.endianess.name.lower()}-endian, unlike this machine: {fix}")
     kind, holds = field(reader, "general.architecture"), field(reader, "general.type") or "model"
     if (parts := field(reader, "split.count") or 1) != 1:
-        raise EquipoiseError(f"is one of {parts} parts: join them with `llama-gguf-split --merge`")
+        raise EquipoiseError(f"is one of {line(str(parts))} parts: join them with `llama-gguf-split --merge`")
     if not isinstance(kind, str) or not reader.tensors:
         raise EquipoiseError(DAMAGED)
     if holds != "model":
