@@ -177,6 +177,11 @@ FAMILIES = {
     + "{{ bos_token }}{% for turn in messages %}{% if turn.role == 'user' %}[INST] "
     "{% if loop.last and first is defined %}{{ first }}\n\n{% endif %}{{ turn.content }}[/INST]"
     "{% else %} {{ turn.content | trim }}{{ eos_token }}{% endif %}{% endfor %}",
+    # Keeps what stands in the tags of the answer alone.
+    "hunyuan": "{{ bos_token }}{% for turn in messages %}{% set said = turn.content %}"
+    "{% if turn.role == 'assistant' and '<answer>' in said and '</answer>' in said %}"
+    "{% set said = said.split('<answer>')[-1].split('</answer>')[0] | trim %}{% endif %}"
+    "<|{{ turn.role }}|>{{ said }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
     # Always writes a block of thinking.
     "glm": "{% for turn in messages %}<|{{ turn.role }}|>\n{% if turn.role == 'assistant' %}"
     "{% set said = turn.content %}{% if '</think>' in said %}"

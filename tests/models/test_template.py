@@ -52,6 +52,9 @@ CONVERSATIONS = {
     "thinking that the template began": conversation(CASE, "Her pain.\n</think>\n\nBecause.", "What is it?"),
     "thinking that was cut": conversation(CASE, "<think>\nHer pain and", "What is it?"),
     "thinking closed twice": conversation(CASE, "Her pain.</think>More.</think>\nBecause.", "What is it?"),
+    "an answer in tags": conversation(
+        CASE, "<think>\nHer pain.\n</think>\n<answer>\nBecause.\n</answer>", "What is it?"
+    ),
     "no reply": conversation(CASE, "", "What is it?"),
     "three turns": conversation("One.", "<think>Two</think>", "Three.", "<think>Four.</think>Five.", "Six.", system=""),
     "the same words": conversation("Yes?", "Yes?", "Yes?", system="Yes?"),

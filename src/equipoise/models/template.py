@@ -59,7 +59,7 @@ class _Part(NamedTuple):
 class Template:
     """The chat template of a tokenizer; several threads may share it."""
 
-    def __init__(self, title: str, tokenizer: Any, variables: Mapping[str, bool | str]) -> None:  # noqa: ANN401
+    def __init__(self, title: str, tokenizer: Any, variables: Mapping[str, bool | int | str]) -> None:  # noqa: ANN401
         """Take a tokenizer of transformers or of an export, and further variables of its template.
 
         Raises:
@@ -147,8 +147,9 @@ class Template:
 def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], list[_Part]]:
     """Return a conversation's roles and texts with numbered marks for words, and the parts that they stand for.
 
-    Margins stay, because a template may trim them, and so do the marks of thinking, because it may leave that out: all
-    that precedes the last closing mark, where templates split a reply, or follows an opening one.
+    Margins stay, because a template may trim them, and so do the marks of thinking and of the answer, because it may
+    leave these out, and the thinking: all that precedes the last closing mark, where templates split a reply, or
+    follows an opening one.
     """
     parts: list[_Part] = []
 
@@ -162,7 +163,7 @@ def _outline(messages: Sequence[Message]) -> tuple[tuple[tuple[str, str], ...], 
     outline: list[tuple[str, str]] = []
     for turn, message in enumerate(messages):
         pieces = _thoughts().split(message["content"]) if message["role"] == "assistant" else [message["content"]]
-        kinds = ["", *(thinking.symbols().mark(mark).kind for mark in pieces[1::2]), ""]
+        kinds = ["", *map(_kind, pieces[1::2]), ""]
         for number, words in enumerate(pieces[::2]):
             thought = kinds[number] == "open" or "close" in kinds[number + 1 :]
             pieces[2 * number] = mark(words, turn, kept=not thought)
@@ -188,9 +189,15 @@ def read_template(name: str, title: str, path: Path) -> Template:
 
 @cache
 def _thoughts() -> re.Pattern[str]:
-    """Match a mark of thinking; its margins are those of the words beside it."""
-    mark = thinking.symbols().pattern
-    return re.compile(f"({mark.pattern})", mark.flags)
+    """Match a mark of thinking, or a tag around an answer; its margins are those of the words beside it."""
+    mark, around = thinking.symbols().pattern, "|".join(thinking.table().around)
+    return re.compile(f"({mark.pattern}|</?(?:{around})>)", mark.flags)
+
+
+def _kind(mark: str) -> str:
+    """Tell what a mark does; nothing if it is a tag around an answer."""
+    known = thinking.symbols().marks.get(thinking.key(mark))
+    return known.kind if known else ""
 
 
 def _name(messages: Sequence[Message], turn: int) -> str:
