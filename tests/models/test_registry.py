@@ -44,6 +44,15 @@ def test_a_new_file_is_a_new_model(tmp_path: Path) -> None:
     assert (entry.reasoning, entry.bytes_per_parameter, entry.thinking, entry.likelihoods) == ("auto", 2.0, {}, True)
 
 
+def test_an_argument_of_the_template_may_be_a_number(tmp_path: Path) -> None:
+    """Seed-OSS switches thinking off by a budget of 0 tokens; false is not that number, and stays false."""
+    register(tmp_path, "mine", f"{ENTRY}thinking: {{thinking_budget: 0, enable_thinking: false, mode: none}}\n")
+    entry = registry.load_entry("mine", tmp_path)
+
+    assert isinstance(entry, registry.OnnxEntry)
+    assert repr(entry.thinking) == "{'thinking_budget': 0, 'enable_thinking': False, 'mode': 'none'}"
+
+
 def test_an_unknown_model_is_refused_with_the_known_and_the_nearest(tmp_path: Path) -> None:
     """A misspelt name is answered with the one that was meant."""
     register(tmp_path, "smollm2")
@@ -110,6 +119,27 @@ def test_a_malformed_entry_names_the_field(tmp_path: Path, sound: str, faulty: s
     register(tmp_path, "mine", ENTRY.replace(sound, faulty))
 
     with pytest.raises(EquipoiseError, match=rf"mine\.yaml: field {field}"):
+        registry.load_entry("mine", tmp_path)
+
+
+@pytest.mark.parametrize("repo", ["gpt2", "01-ai/Yi-1.5-6B-Chat", "some_one/a.b-c_d"])
+def test_an_id_of_the_hub_is_accepted(tmp_path: Path, repo: str) -> None:
+    """With an owner or without one, and with full stops, hyphens and underscores within its names."""
+    register(tmp_path, "mine", ENTRY.replace("someone/model", repo))
+
+    assert registry.load_entry("mine", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "repo", ["https://huggingface.co/a/b", "a/b/c", "a/b.git", "../..", "a/-b", "a/b--c", "a/b ", "''", "a/" + "b" * 97]
+)
+def test_what_is_no_id_of_the_hub_is_refused(tmp_path: Path, repo: str) -> None:
+    """The hub's client would raise an error of its own, before it asks the hub."""
+    register(tmp_path, "mine", ENTRY.replace("someone/model", f'"{repo}"'))
+
+    with pytest.raises(
+        EquipoiseError, match=r"field source\.hub\.repo: Value error, .* is no id of a repository: write OWNER"
+    ):
         registry.load_entry("mine", tmp_path)
 
 

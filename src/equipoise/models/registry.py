@@ -7,12 +7,13 @@ model without weights whose bias is known.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from equipoise.core.errors import EquipoiseError, nearest
 from equipoise.core.params import Count, Limit, Name, Refers, Seed
@@ -32,6 +33,17 @@ Runtime = Literal["onnx", "torch"]
 ReasoningForm = Literal["auto", "think", "content", "channels", "plain"]
 Offered = Literal["auto", "prompt", "top", "none"]
 UNITS = {"M": 10**6, "B": 10**9}
+REPOSITORY = re.compile(r"(\w+([.-]\w+)*/)?(?!.{97})\w+([.-]\w+)*(?<!\.git)")
+"""What the hub's client takes for the id of a repository."""
+
+
+def _repository(text: str) -> str:
+    if not REPOSITORY.fullmatch(text):
+        raise ValueError(f"{text!r} is no id of a repository: write OWNER/NAME")
+    return text
+
+
+Repository = Annotated[str, AfterValidator(_repository)]
 
 
 class PypiSource(Frozen):
@@ -48,7 +60,7 @@ class HubSource(Frozen):
     """Weights of a Hugging Face Hub repository at one commit."""
 
     kind: Literal["hub"]
-    repo: Line
+    repo: Repository
     revision: Commit
 
 
@@ -59,7 +71,7 @@ class ModelHubSource(Frozen):
     """
 
     kind: Literal["hub"]
-    repo: Line
+    repo: Repository
     revision: Commit | None
     gated: bool = False
 
@@ -85,7 +97,7 @@ class HubPlace(Frozen):
     """A Hugging Face Hub repository whose root has the file."""
 
     kind: Literal["hub"]
-    repo: Line
+    repo: Repository
 
 
 class PackagesPlace(Frozen):
@@ -225,7 +237,7 @@ class WeightsEntry(ModelEntry):
     source: Annotated[PypiSource | FileSource | ModelHubSource | LocalSource, Field(discriminator="kind")]
     context: Count | None = None
     max_length: Annotated[int, Field(ge=64, le=10_000_000)]
-    thinking: dict[str, bool | str] = {}
+    thinking: dict[str, bool | int | str] = {}
     attention: Attention | None = None
 
     @model_validator(mode="after")
