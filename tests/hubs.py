@@ -34,6 +34,7 @@ Fault = Literal[
     "busy",
     "broken",
     "no_hub",
+    "page",
 ]
 LARGE = (".safetensors", ".bin", ".gguf")
 """Files that the hub keeps as large ones: under their sha256, at another address."""
@@ -126,6 +127,12 @@ class LoopbackHub(Loopback):
             refuse(handler, 503, "", "Service unavailable")
         elif "no_hub" in faults:
             send(handler, b'{"id": "some/model", "siblings": []}')
+        elif "page" in faults:
+            send(
+                handler,
+                b"<!doctype html><title>Log in to the guest network</title>",
+                headers={"Content-Type": "text/html"},
+            )
         else:
             told: dict[str, Any] = {"_id": name, "id": name, "modelId": name, "sha": repository.commit}
             send(handler, json.dumps(told | {"private": False, "siblings": []}).encode())

@@ -134,6 +134,7 @@ def test_files_are_fetched_once_and_then_need_no_hub(there: LoopbackHub) -> None
         ("forbidden", r"the hub forbids \S+ at c0ffeec0ffee to this token \(403\): give HF_TOKEN the right to read it"),
         ("busy", r"no more requests are allowed now \(429\): wait, or set HF_TOKEN"),
         ("broken", r"the hub fails \(503\): try again later"),
+        ("page", r"http://\S+ does not answer as the Hugging Face Hub does: check HF_ENDPOINT"),
         ("no_hub", r"the Hugging Face Hub names no commit of \S+: check HF_ENDPOINT"),
         ("silent", r"the Hugging Face Hub is too slow \(ReadTimeout\): run again, .* HF_HUB_DOWNLOAD_TIMEOUT"),
         ("stalls", r"the Hugging Face Hub is too slow \(\w+\): run again, .* HF_HUB_DOWNLOAD_TIMEOUT"),

@@ -5,6 +5,7 @@ different name, and never read. A file whose size or checksum differs from the h
 """
 
 import errno
+import json
 import logging
 import re
 from collections.abc import Callable, Mapping
@@ -258,7 +259,7 @@ def _fault(error: Exception, repo: str, revision: str) -> HubError:
             return HubError(f"the hub has no {repo}, or hides it from this account: check the id and HF_TOKEN")
         case errors.RevisionNotFoundError():
             return HubError(f"the hub has no {at_commit}: correct the commit in the registry entry")
-        case errors.FileMetadataError():
+        case errors.FileMetadataError() | json.JSONDecodeError():
             return HubError(f"{constants.ENDPOINT} does not answer as the Hugging Face Hub does: check HF_ENDPOINT")
     # An error of requests if the client gave up retrying, else one of its own.
     refused = getattr(error, "response", None) is not None
