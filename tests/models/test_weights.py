@@ -100,6 +100,9 @@ def test_a_local_folder_that_is_missing_or_holds_no_weights_is_refused(tmp_path:
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "pytorch_model.bin").touch()
 
+    # A link into the hub's cache, whose file was removed since.
+    (tmp_path / "empty" / "model.safetensors").symlink_to(tmp_path / "gone")
+
     with pytest.raises(EquipoiseError, match=r"weights missing: no folder \S+/gone: correct source\.path"):
         weights.locate(with_source(LocalSource(kind="local", path="gone")), tmp_path)
     with pytest.raises(

@@ -380,7 +380,7 @@ def _source_lacks(entry: WeightsEntry, root: Path, machine: Machine) -> Iterator
 
 
 def _folder_lacks(entry: WeightsEntry, folder: Path) -> Iterator[Lack]:
-    if not any(folder.glob("*.safetensors")):
+    if not any(path.is_file() for path in folder.glob("*.safetensors")):
         yield Lack("weights", f"{folder} holds no .safetensors file: correct source.path")
     elif absent := [part for part in parts(folder) if not (folder / part).is_file()]:
         yield Lack("weights", f"{folder} has no {min(absent)}, which its index names: fetch it")

@@ -128,7 +128,7 @@ def _find_in_folder(layout: _Layout, folder: Path, repo: str, revision: str) -> 
     if not folder.is_dir():
         raise EquipoiseError(f"weights missing: no folder {folder}: correct source.path in the registry entry")
     for pattern in layout.needed:
-        if not any(folder.glob(pattern)):
+        if not any(path.is_file() for path in folder.glob(pattern)):
             message = f"weights missing: {folder} has no {pattern} file: correct the source in the registry entry"
             raise EquipoiseError(message)
     if absent := parts(folder) - {path.name for path in folder.iterdir()}:
