@@ -30,6 +30,7 @@ from equipoise.core.prompts import Prompt, Response
 from equipoise.materials.judgement import Judgement
 from equipoise.materials.vignette import Vignette
 from equipoise.models import registry
+from equipoise.models.environment import CHECKED, Checked
 from equipoise.models.hub import pin_commit
 from equipoise.models.readiness import Machine
 from equipoise.models.registry import ModelHubSource, OnnxEntry, TorchEntry, VllmEntry
@@ -86,8 +87,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     (folder / "data").mkdir(parents=True)
     for path in (ROOT / "data").iterdir():
-        if path.name not in ("environment.json", "manifest.json", "vignettes", "stigma"):
+        if path.name not in (CHECKED, "environment.json", "manifest.json", "vignettes", "stigma"):
             (folder / "data" / path.name).symlink_to(path)
+    jsonl.write_json(folder / "data" / CHECKED, Checked().written())
     shutil.copytree(ROOT / "models", folder / "models")
     (folder / "judge").symlink_to(ROOT / "judge")
     settings = yaml.safe_load(projects.committed("params.yaml"))
