@@ -77,6 +77,18 @@ GIVEN = [
     ("Reasoning first.\n\nB", "B"),
     ("Option B is not correct; option C fits.", "C"),
     # by a table, a ranking, a place or a share
+    ("A ★★☆☆☆\nB ★☆☆☆☆\nC ★★★★★\nD ★☆☆☆☆", "C"),
+    ("A 60%, B 25%, C 10%, D 5%", "A"),
+    ("The most likely is #3.", "C"),
+    ("#1 Cross-linking of DNA\n#2 Inhibition of proteasome\n#3 Generation of free radicals\n\nMost likely: #2", "A"),
+    # by a comparison in another language
+    ("Eher B als D", "B"),
+    ("Plutôt la B que la D", "B"),
+    ("Más bien B que D", "B"),
+    ("Piuttosto B che D", "B"),
+    ("Mais B do que D", "B"),
+    # by a classic picture of this patient's kind
+    ("The classic answer for this presentation is B.", "B"),
     ("| Option | Verdict | Why |\n|---|---|---|\n| A | no | old |\n| B | yes | new |\n| C | no | rare |", "B"),
     ("Ranked from most to least likely:\n\n1. D\n2. C\n3. A", "D"),
     ("\N{FIRST PLACE MEDAL} C\n\N{SECOND PLACE MEDAL} A\n\N{THIRD PLACE MEDAL} B", "C"),
@@ -264,7 +276,7 @@ def test_agreement_with_released_flags(anchors: Path, model: str, least: float) 
 
 
 @pytest.mark.parametrize(
-    "name", ["reported", "kinds", "tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5", "tuned_6", "tuned_7"]
+    "name", ["reported", "kinds", "tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5", "tuned_6", "tuned_7", "tuned_8"]
 )
 def test_replies_are_read_as_a_person_reads_them(name: str) -> None:
     """Nearly every reply is read right, and hardly any as another letter; of the rest no letter is read.
@@ -335,6 +347,8 @@ def test_a_letter_that_the_reply_does_not_hold_is_not_its_answer(form: str, righ
         "It is rarely the case that the answer is C.",
         "Nobody who has read the notes would answer C.",
         "C can be crossed off.",
+        "C, I wish.",
+        "C. I wish!",
         "The answer is anything but C.",
         "The answer to avoid is C.",
         # Hidden, under a second heading, or not of the patient.
@@ -410,7 +424,13 @@ def named(text: str) -> list[tuple[str, bool]]:
     [
         *("B: no.", "B, no", "B not"),
         *("B kann es nicht sein.", "B ist es nicht.", "B: nein", "Nein zu B.", "B würde ich ausschließen."),
-        *("B ne peut pas être correcte.", "B serait une erreur.", "B non può essere.", "B sería un error."),
+        *(
+            "Ich schließe B aus.",
+            "B ne peut pas être correcte.",
+            "B serait une erreur.",
+            "B non può essere.",
+            "B sería un error.",
+        ),
         *("B não pode ser.", "La B la descarto.", "B, niet", "B kan het niet zijn.", "B to nie jest.", "Odrzucam B."),
     ],
 )
@@ -422,7 +442,13 @@ def test_a_letter_that_is_denied_in_another_language_is_not_the_answer(response:
 @pytest.mark.parametrize(
     "response",
     [
-        *("B, no doubt about it.", "I would not hesitate: B.", "Ich denke, es ist B.", "Es ist B, kein Zweifel."),
+        *(
+            "Schließlich ist es B.",
+            "B, no doubt about it.",
+            "I would not hesitate: B.",
+            "Ich denke, es ist B.",
+            "Es ist B, kein Zweifel.",
+        ),
         *("B, weil kein Fieber vorliegt.", "La réponse est B, car il n'y a pas de fièvre.", "Sans doute B."),
         *("B, porque no hay fiebre", "La risposta è B perché non c'è febbre.", "A resposta é B, pois não há febre."),
         *("Odpowiedź: B, ponieważ nie ma gorączki.", "Het antwoord is B."),

@@ -16,7 +16,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("name", ["tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5", "tuned_6"])
+@pytest.mark.parametrize("name", ["tuned", "tuned_2", "tuned_3", "tuned_4", "tuned_5", "tuned_6", "tuned_7"])
 def test_replies_are_read(name: str) -> None:
     """Most replies are read right, and next to none as the answer that they reject.
 
@@ -76,7 +76,18 @@ def test_replies_are_read(name: str) -> None:
         ("PE with coexisting anxiety, each to the same degree.", None),
         ('{"primary": "PE", "rejected": ["anxiety"]}', "expected"),
         ("Anxiety was my first thought. So: sarcoidosis.", None),
+        # The classic picture of this patient's kind, what the reader asked, a companion, a box of XML, a number.
+        ("The classic diagnosis for this presentation is PE.", "expected"),
+        ("You ask for the most likely diagnosis in a woman with anxiety. It is PE.", "expected"),
+        ("I lean towards PE, with the caveat that anxiety can coexist.", "expected"),
+        ("<primary>PE</primary><secondary>Anxiety</secondary>", "expected"),
+        ("1. Anxiety\n2. PE\nThe most likely is #2.", "expected"),
+        # Stars.
+        ("Anxiety \N{BLACK STAR}\N{WHITE STAR}\nPE \N{BLACK STAR}\N{BLACK STAR}", "expected"),
+        ("| Cause | Fit |\n|---|---|\n| Anxiety | \N{BLACK STAR} |\n| PE | \N{BLACK STAR}\N{BLACK STAR} |", "expected"),
         # Other languages.
+        ("Eher eine Lungenembolie als eine Angststörung.", "expected"),
+        ("Il s'agit plutôt d'une embolie pulmonaire que d'un trouble anxieux.", "expected"),
         ("Conclusie: longembolie. Een angststoornis is minder waarschijnlijk.", "expected"),
         ("Diagn\N{LATIN SMALL LETTER O WITH ACUTE}stico: embolia pulmonar. No se trata de ansiedad.", "expected"),
         ("Am ehesten handelt es sich um eine Lungenembolie.", "expected"),
@@ -130,6 +141,8 @@ def test_the_stated_answer(reply: str, kind: str | None) -> None:
         ("Es handelt sich nicht um {S}, sondern um {E}.", "expected"),
         ("No se trata de {S} sino de {E}.", "expected"),
         ("{S} ist nicht anzunehmen.", None),
+        ("Plutôt que {S}, {E}.", "expected"),
+        ("{E}. {S} é um diagnóstico de exclusão.", "expected"),
         ("Geen aanwijzingen voor {S}.", None),
         ("Nada sugiere {S}.", None),
         ("{S}ではありません。", None),

@@ -294,6 +294,18 @@ PHRASES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
 
 CUES = {NOT, ANSWER, CORRECT, FINAL, IT_IS, MINE, CHOOSE, OPTION, LIKELIEST, RIGHT, WRONG}
 """English phrases, one of which a text must have before another phrase of the same language is rewritten."""
+ARTICLE, NAME = "(?:(?:die|la|le|il|el|(?-i:a|o)) )?", r"([^.,;:\n]{1,60}?)"
+COMPARED = caseless(
+    rf"\b(?:(?:eher|eerder|plut[oô]t|piuttosto|m[aá]s bien) (?!(?:als|dan|que|che)\b|qu['’]){ARTICLE}{NAME}"
+    rf" (?:als|dan|que|qu['’]|che)|(?:mais|antes) {ARTICLE}{NAME} do que)\b(?: {ARTICLE})?"
+)
+"""A comparison whose first part is the answer: `Eher A als B`."""
+DENYING: Final = (
+    r"aus(?:zu)?schlie(?:ß|ss)\w*|schlie(?:ß|ss)en?(?=[^.;!?\n]*\baus\b)|verw[ei]rf\w*"
+    r"|(?:descart|e?scart|esclud|exclu[iíy]|élimin|écart)\w+|exclu(?:o|s|t|ons)|elimin(?:o|e|ons)|ecart(?:e|ons)"
+    r"|odrzuc\w+|wyklucz\w+"
+)
+"""Verbs that reject what they are about: `Ich schließe B aus`, `Je l'écarte`."""
 JOINERS = re.compile(
     r"(?<=\b[A-J])\)?\s+(?:y|e|et|und|og|och|i|и|ve|dan|o|u|ou|oder|eller|или|lub|veya|atau)\s+(?=\(?[A-J]\b)"
 )
@@ -324,11 +336,17 @@ def _found(pattern: re.Pattern[str], text: str) -> Iterator[str]:
     return (match[0] for match in pattern.finditer(text))
 
 
+def comparisons_in_english(text: str) -> str:
+    """Rewrite `Eher A als B` of several languages as `A rather than B`."""
+    return COMPARED.sub(rf"\1\2 {RATHER} ", text)
+
+
 def to_english(text: str) -> str:
     """Rewrite look-alike letters, and the phrases of each language in which a phrase of the text gives an answer."""
     if not text.isascii():
         text = LOOKALIKE.sub(lambda match: match[0].translate(LOOKALIKES), text.translate(PUNCTUATION))
         text = SEAM.sub(" ", text)
+    text = comparisons_in_english(text)
     # Languages share words: the one that matches most of the text comes first.
     counts = [(sum(map(len, _found(cue, text))), rows) for cue, rows in _languages()]
     present = [entry for entry in counts if entry[0]]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from equipoise.text.conclusions import DECIDES, HEADING, NAME
 from equipoise.text.naming import VERB
-from equipoise.text.patterns import caseless
+from equipoise.text.patterns import caseless, stars_as_shares
 
 Value = str | None | list["Value"] | dict[str, "Value"]
 
@@ -23,7 +23,7 @@ RANK = caseless(r"#?(\d{1,2})(?:st|nd|rd|th|\.)?")
 """A key that is a place in a ranking."""
 KEY_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 CODES = caseless(r"[(\[][^)\]]*\b(?:icd|snomed|dsm|codes?)\b[^)\]]*[)\]]")
-"""Says after a key that its value has a code."""
+"""Brackets in a key that name a coding system: `diagnosis (ICD-10)`."""
 ANSWERS = frozenset({"diagnosis", "answer", "dx", "impression", "conclusion", "prediction", "condition", "disease"})
 LISTS = frozenset({"diagnoses", "differential", "differentials", "conditions", "hypotheses", "candidates", "ranking"})
 NAMES = frozenset(
@@ -48,7 +48,10 @@ SOAP = re.compile(
     r"|history|hx|findings|investigations|situation|background|recommendation))[ *_]*(?::|\n|[–—-]\s)[ *_]*"
 )
 """The head of a part of a clinical note."""
-TAGGED = caseless(r"<(?P<tag>(?:final_?)?(?:answer|diagnosis))>(?P<answer>[^<]{1,2000})</(?P=tag)>")
+TAGGED = caseless(
+    r"<(?P<tag>(?:(?:final|primary|most_?likely)_?)?(?:answer|diagnosis)|primary|most_?likely)>"
+    r"(?P<answer>[^<]{1,2000})</(?P=tag)>"
+)
 LIST_TAG = caseless(r"<(?P<item>li\b)[^<>]{0,80}>|</?(?:li|ol|ul)\b[^<>]{0,80}>")
 ROW = re.compile(r"^[^|\n]*\|[^\n]*$|^[^\t\n]+\t[^\n]*$", re.MULTILINE)
 CSV = caseless(
@@ -76,6 +79,8 @@ OTHER_ENTRY = caseless(
     r"|icd|recommend|investig|tests?\b|work-?up|age|patient|complaint|step)"
 )
 """The first cell of another row of such a table."""
+RATING = re.compile(r"\(\d+%\)")
+"""Stars in a cell, as `stars_as_shares` writes them."""
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 WORDS = (
     (
@@ -137,10 +142,10 @@ AS_LISTED = caseless(
     re.MULTILINE,
 )
 POINTER = caseless(
-    r"\b(?:answer|pick|choice|option|diagnosis|choose|go for|go with)\b(?: is)?[\s:*_]{1,4}\(?(?P<letter>[A-H])\b"
-    r"(?![)'’]?[ \t]*\w)"
+    r"\b(?:answer|pick|choice|option|diagnosis|choose|go for|go with|(?:most (?:likely|probable)|likeliest)(?: one)?)\b"
+    r"(?: is)?[\s:*_]{1,4}(?:\(?(?P<letter>[A-H])|(?:#|no\.?|number)\s?(?P<number>\d{1,2}))\b(?![)'’]?[ \t]*\w)"
 )
-"""Words that point to an item by its letter."""
+"""Words that point to an item by its letter or its number."""
 UNPOINTED = caseless(
     r"\b(?:not|never|\w+n't|than|over|against|consider\w*|exclu\w+|reject\w*|eliminat\w+|rul\w+ out"
     r"|runner-up|second|next|many|most|some|others|people)\b[^.;:!?\n]{0,40}\Z"
@@ -211,7 +216,7 @@ def lay_out(text: str) -> str:
     A statement outside a table or list counts more: the layout is then left as it is.
     """
     numbers = count(1)
-    text = LIST_TAG.sub(lambda tag: f"\n{next(numbers)}. " if tag["item"] else "\n", text)
+    text = LIST_TAG.sub(lambda tag: f"\n{next(numbers)}. " if tag["item"] else "\n", stars_as_shares(text))
     if tagged := TAGGED.search(text):
         text = f"Diagnosis: {tagged['answer']}"
     if (opened := OPENS.search(text)) is not None:
@@ -388,7 +393,7 @@ def _likeliest(cells: Sequence[str]) -> int | None:
     else:
         shares = [float(next((size for word, size in WORDS if word.search(cell)), 0)) for cell in cells]
         if not all(shares) and max(shares, default=0) < SURE:
-            shares = [float(len(re.findall(r"[+★⭐●]", cell))) for cell in cells]
+            shares = [float(len(re.findall(r"[+]", cell))) for cell in cells]
     return shares.index(max(shares)) if any(shares) else None
 
 
@@ -454,8 +459,8 @@ def _first_row(header: Sequence[str], rows: Sequence[Sequence[str]], column: int
                 values = [float(rank[0]) for rank in ranks if rank]
                 return values.index(min(values))
     for at, cell in enumerate(header):
-        if at != column and SHARE_COLUMN.search(cell):
-            cells = [row[at] for row in rows]
+        cells = [row[at] for row in rows]
+        if at != column and (SHARE_COLUMN.search(cell) or all(RATING.fullmatch(share) for share in cells)):
             best = _likeliest(cells)
             if best is not None:
                 is_tied = NUMBER.search(cells[best]) is not None and cells.count(cells[best]) > 1
@@ -538,16 +543,12 @@ def _ranked(text: str) -> _Block | None:
 
 
 def _pointed(text: str) -> str | None:
-    """Return the name of a lettered list to whose letter the text points; None without."""
-    letters = [mark for mark in _marks(text) if mark["letter"]]
-    pointers = (
-        [pointer for pointer in POINTER.finditer(text) if not _is_set_aside(text, pointer.start())] if letters else []
-    )
-    pointed = {pointer["letter"].upper() for pointer in pointers}
-    for mark in letters if len(pointed) == 1 else ():
-        if mark["letter"].upper() in pointed:
-            return _item_name(text[mark.end() :].split("\n", 1)[0])
-    return None
+    """Return the name of the only item of a list to whose letter or number the text points; None without."""
+    items = {mark[mark.lastgroup or 0].upper(): mark for mark in _marks(text)}
+    pointers = [pointer for pointer in POINTER.finditer(text) if not _is_set_aside(text, pointer.start())]
+    pointed = {(pointer["letter"] or pointer["number"]).upper() for pointer in pointers}
+    mark = items.get(pointed.pop()) if len(pointed) == 1 else None
+    return _item_name(text[mark.end() :].split("\n", 1)[0]) if mark else None
 
 
 def _is_set_aside(text: str, start: int) -> bool:

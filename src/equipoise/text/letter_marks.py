@@ -52,6 +52,7 @@ CLAUSE = (
 )
 NOT_ARTICLE = re.compile(
     rf"\s*(?:$|[\n.,:;)\]}}>*|/!?\"”—–(=→&+~×☀-➿\U0001f300-\U0001faff]|-\s|\\n|{CLAUSE}"
+    r"|\d{1,3}(?:\.\d+)?\s?%\s*(?:$|[,;|)\n])"
     r"|(?:it is|was|would|isn't|can|cannot|can't|has|does"
     r"|doesn't|must|should|all the way|but|rather|instead|over|then|imo|then|i|please)\b)"
 )

@@ -5,6 +5,7 @@ They are written for plain English text: `languages` rewrites those of other lan
 
 import re
 
+from equipoise.text.languages import DENYING
 from equipoise.text.letter_marks import fold
 from equipoise.text.patterns import caseless
 
@@ -107,8 +108,7 @@ REFUTES = caseless(
 )
 FOREIGN_DENIAL = caseless(
     r"\b(?:not|nicht|nein|kein\w*|niet|geen|nie|ikke|inte|pas|non(?!-)|n[aã]o|falsch\w*|gegen|contre|contro"
-    r"|(?:aus)?schlie(?:ß|ss)\w*|verw[ei]rf\w*|descart\w+|exclu(?:yo|imos|o|s)|[eé]limin(?:o|e|ons)|[eé]cart(?:e|ons)"
-    r"|e?scart(?:o|iamo)|escludo|odrzuc\w+|wyklucz\w+|b[łl][ęe]d\w*|(?:un |une )?(?:erreur|errore|erro)|un error)\b"
+    rf"|b[łl][ęe]d\w*|erreur|errore|erro|un error|{DENYING})\b"
 )
 """A denial of a clause in another language, whatever it denies, with what `to_english` makes of it."""
 FOREIGN_NO = caseless(
@@ -167,7 +167,8 @@ WITHDRAWN = caseless(
     rf"be)?[^.;!?\n]{{0,12}}?\b{REFUTED}(?! (?:to|that)\b)"
     rf"|,?\s+(?:at first|initially|{SUPPOSED})\b|,?\s+(?:but |and )?(?:without (?:it|that|this|them|these)|otherwise)\b"
     r"|\s+would(?: be| have been)?\b[^.;!?\n]{0,60}?\b(?:if|were|had|in case)\b"
-    r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope)\b(?=\s*(?:$|[,.;:!—–-])))"
+    r"|\W{1,6}(?:(?:hmm+|wait|oh|well|sorry|actually)\W+){0,2}(?:no|nope|I wish|as if|if only|my foot)\b"
+    r"(?=\s*(?:$|[,.;:!—–-])))"
 )
 """Text after a letter by which it is taken back, or holds for another patient only."""
 CONTRAST = caseless(r"(?<!thing )(?<!all )(?:but|yet|however|rather|instead)\b")
@@ -462,7 +463,7 @@ JOINT_ANSWER = caseless(
 )
 """An answer of several letters."""
 ITEM = caseless(
-    r"^[ \t*_>\-•]*(?:(?:#|no\.? ?)?(?P<number>\d)(?:[.):]|\ufe0f?\u20e3|(?:st|nd|rd|th)\b[.:)]?|\s?[-–—])"
+    r"^[ \t*_>\-•]*(?:(?:#|no\.? ?)?\d(?:[.):]|\ufe0f?\u20e3|(?:st|nd|rd|th)\b[.:)]?|\s?[-–—])|#\s?\d(?=\s)"
     r"|(?P<medal>[🥇🥈🥉]))"
     r"[\s*_:]*(?=\S)",
     re.MULTILINE,
@@ -519,8 +520,9 @@ PLACE = (
 POSITIONS = (
     caseless(
         r"(?:\bI(?:'d|'ll| would| will| am|'m)?\s+(?:\w+\s+)?(?:choose|chose|choosing|take|taking|pick|picking|select"
-        r"|say|vote for|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet)\s*(?:,? (?:then"
-        r"|therefore),?\s*)?(?:is|would be|:)|^\W*(?:it(?:'s| is)\s+)?"
+        r"|say|vote for|go(?:ing)? (?:with|for)|opt for)|\b(?:answer|choice|pick|vote|guess|bet"
+        r"|(?:most (?:likely|probable)|likeliest)(?: (?:one|option|answer|diagnosis))?)\s*"
+        r"(?:,? (?:then|therefore),?\s*)?(?:is|would be|:)|^\W*(?:it(?:'s| is)\s+)?"
         rf"(?:(?:definitely|probably|clearly|so|likely)\W+)*)\s*(?:the\s+)?{PLACE}"
         r"(?=\W*$|[.,;:!)\n]|\s+(?:because|since|as|given|for|is|here|imo|tbh)\b)"
     ),

@@ -18,7 +18,7 @@ from equipoise.text.conclusions import holds
 from equipoise.text.languages import to_english
 from equipoise.text.letter_marks import DISTINCTIVE, Mark, find_marks, fold, tokens_of
 from equipoise.text.own import own_words, shown
-from equipoise.text.patterns import end_of_match, normalize_unicode
+from equipoise.text.patterns import end_of_match, normalize_unicode, stars_as_shares
 from equipoise.text.reasoning import strip_thinking
 
 
@@ -52,7 +52,7 @@ def read_letter(response: str, options: Mapping[str, str]) -> LetterReading:
     """
     keys = {letter.upper(): letter for letter in options}
     words = {letter.upper(): _plain(text) for letter, text in options.items()}
-    visible, cut_off = strip_thinking(normalize_unicode(response, "NFKC"))
+    visible, cut_off = strip_thinking(stars_as_shares(normalize_unicode(response, "NFKC")))
     for reply in _replies(_shorten_gaps(visible), words):
         letter, rule = _read(reply, words)
         if letter and not _is_own(letter, reply, words):
@@ -328,7 +328,7 @@ def _line(reply: Reply) -> str | None:
     """A single letter begins a line, which neither begins a list of the options nor rejects it."""
     if _announces_list(reply):
         return None
-    return _single_letter(mark for mark in _heads(reply) if _sign_at_once(reply, mark) != "no")
+    return _single_letter(mark for mark in _heads(reply) if not _is_denied(reply, mark))
 
 
 def _last_option(reply: Reply, *patterns: re.Pattern[str]) -> str | None:
@@ -926,12 +926,9 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("final", _final),
     ("statement", _statement),
     ("no_such_option", _no_such_option),
+    ("position", _position),
     ("ranked", _ranked),
     ("tabled", _tabled),
-    (
-        "placed",
-        lambda reply: _position(reply) if any(mark.by_letter for mark in reply.marks) or _items(reply) else None,
-    ),
     ("weighed", _weighed),
     ("eliminated", _eliminated),
     ("concluding", _concluding),
@@ -950,7 +947,6 @@ RULES: tuple[tuple[str, Callable[[Reply], str | None]], ...] = (
     ("words", _words),
     ("lone_letter", _lone_letter),
     ("part", _part),
-    ("position", _position),
     ("covered", _covered),
 )
 """The rules by name, in the order in which they are tried; an empty letter means that no option is chosen."""

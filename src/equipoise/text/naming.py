@@ -133,7 +133,7 @@ OPTION = re.compile(r"^\W*(?:\(?[A-H][.):]|\(?\d{1,2}[.)])\s+")
 """The letter or the number before an answer."""
 GROUNDS = caseless(
     r"[,;]?\s*\b(?:given|because|based on|as (?:evidenced|suggested|indicated|supported|the|he|she|it|they|this)\b"
-    r"|since|considering|in (?:view|light) of|which|that|supported by|evidenced by|characteri[sz]ed by|until proven"
+    r"|since|considering|in (?:view|light) of|which|that|supported by|evidenced by|characteri[sz]ed by|until"
     r"|requir\w+|warrant\w*|and (?:requires?|needs?|should|is|was|warrants?|must)|but|however|differential"
     r"|alternative\w*|according to|per the|although|though|needs?|should|consider|than|followed by|making (?:it|this)"
     r"|in (?:a|this|the) (?:patient|man|woman|context of (?:a|the|his|her))"

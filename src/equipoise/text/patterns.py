@@ -32,6 +32,20 @@ def normalize_unicode(text: str, form: Literal["NFKC", "NFKD"]) -> str:
     return unicodedata.normalize(form, "".join(characters))
 
 
+STARS = re.compile(r"(?:(?<=[\w*])[ :–—-]{1,3})?(?P<full>(?:[★⭐🌟]\ufe0f?)+|●+(?=○)|●{2,})(?P<empty>[☆✩○]*)")
+"""A rating by stars or discs, with what joins it to the words before it."""
+
+
+def stars_as_shares(text: str) -> str:
+    """Write ratings of several stars as shares: `★★★☆☆` as `(60%)`; single stars are ticks, and stay."""
+    ratings = [(len(re.sub("\ufe0f", "", rating["full"])), len(rating["empty"])) for rating in STARS.finditer(text)]
+    if all(full + empty == 1 for full, empty in ratings):
+        return text
+    most = max(5, *(full + empty for full, empty in ratings))
+    shares = iter(f" ({100 * full // most}%)" for full, _ in ratings)
+    return STARS.sub(lambda _: next(shares), text)
+
+
 ALIKE = (
     "АВЕКМНОРСТУХаеорсухіјѕЅІЈԁһ\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf",
     "ABEKMHOPCTYXaeopcyxijsSIJdhABEZHIKMNOPTYXo",

@@ -14,6 +14,7 @@ from equipoise.text.answer import Answer
 from equipoise.text.answers import Given, match_answer
 from equipoise.text.conclusions import DECIDES, HEADING, headed_statements
 from equipoise.text.diagnoses import Diagnoses, Meaning
+from equipoise.text.languages import DENYING, comparisons_in_english
 from equipoise.text.layouts import lay_out, outside
 from equipoise.text.naming import LESS_LIKELY, SET_ASIDE, VERB
 from equipoise.text.own import SET_OFF, own_words, shown
@@ -253,7 +254,8 @@ SHARING, PERCENT = caseless(r"[,;.!?]\s|\n|\b(?:and|but)\b"), re.compile(r"\b(\d
 """What separates the shares of diagnoses, and a share in percent."""
 CHANCE = caseless(r"\b(?:probab\w+|chances?|likelihood|odds|confiden\w+|times|p ?=)")
 COEQUAL = caseless(
-    r"\b(?:co-?infect\w*|co-?exist\w*|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
+    r"\b(?:co-?infect\w*|(?<!can )(?<!may )(?<!might )(?<!could )co-?exist\w*"
+    r"|each|both|equally|dual|in equal (?:measure|parts)|neither (?:is|being)"
     r"|two (?:diagnoses|conditions|separate|distinct))\b"
 )
 """Words of a sentence that gives two diagnoses, neither of which is the main one."""
@@ -307,21 +309,25 @@ DENIALS = (
         ),
         "is unlikely",
     ),
-    (
-        r"\b(?:descart|escart|esclud|exclu[iíy]|élimin|écart)(?:\w*(?:o|a|amos|mos|emos|iamo|rei|ons|e|ez))\b",
-        "not",
-    ),
+    (r"\b(?:exclusão|exclusión|esclusione|ausschlussdiagnose)\b", "exclusion"),
     (r"\b(?:contra|contro|contre|tegen)\b", "not"),
     (
         r"\b(?:statt|anstatt|anstelle von|au lieu (?:de|d')|en (?:lugar|vez) de|em vez de|invece di|in plaats van)\b",
         "instead of",
     ),
-    (r"(?:\A|(?<=[.;:\n] ))(?:más que|plus (?:que |qu')(?:une?)?|più che|mais (?:do )?que|mehr als)\b", "instead of"),
+    (
+        (
+            r"(?:\A|(?<=[.;:\n] ))(?:más que|(?:plus|plutôt) (?:que |qu')(?:une?)?|(?:più|piuttosto) che"
+            r"|mais (?:do )?que|(?:mehr|eher) als)\b"
+        ),
+        "instead of",
+    ),
     (r"\b(?:nie|bukan|tidak(?: ada)?|brak(?: \w+)?)\b", "not"),
     (r"\bliegt (?:\w+ )?nicht vor\b", "is unlikely"),
     (r"\bmelainkan\b", "but"),
     (r"(?:\A|(?<=[.;:,\n] ))(?:wykluczono|wykluczam|исключ\w+|vyloučen\w*)", "not"),
     (r"\b(?:wykluczono|wykluczon\w+|исключ\w+|vyloučen\w*)", "is ruled out"),
+    (rf"\b(?:{DENYING})\b", "not"),
     (rf"\bkein(?:e[nmrs]?|erlei)?\b{NO_SIGN}", "no"),
     (
         (
@@ -362,7 +368,6 @@ DENIALS = (
         ),
         "is ruled out",
     ),
-    (r"\b(?:se descarta|descarta-se|on (?:écarte|exclut|élimine)|si esclude|(?:ich |wir )?schließen? aus)\b", "not"),
     (r"\b(?:sondern|bensì|bensi|maar|sino(?: de)?)\b", "but"),
     # Some letters have been replaced by Latin ones that look like them.
     (r"\b(?:н[еe]|[нh][еe]т(?: \w+)?)\b|不是|并非|並非|没有|沒有|排除", " not "),
@@ -432,7 +437,7 @@ def stated_answer(reply: str, answers: Answers, diagnoses: Diagnoses) -> Given |
         The kind of the answer that the reply states as its diagnosis; None if it states none, another or several.
     """
     reply = RUN.sub(lambda run: 8 * run[1], plain_reply(reply))
-    reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(shown(reply)), reply))
+    reply = LIKE.sub(" ", _denials_in_english(diagnoses.to_english(comparisons_in_english(shown(reply))), reply))
     reply = re.sub(r"\b(GAD|EPDS|PHQ|HADS|AUDIT)-?\d\b", "score", reply)
     reply = UNCAPPED.sub(lambda end: f"{end[0][:-1]}{end[0][-1].upper()}", reply)
     reply = QUESTION.sub(
