@@ -303,7 +303,7 @@ COMPARED = caseless(
 DENYING: Final = (
     r"aus(?:zu)?schlie(?:ß|ss)\w*|schlie(?:ß|ss)en?(?=[^.;!?\n]*\baus\b)|verw[ei]rf\w*"
     r"|(?:descart|e?scart|esclud|exclu[iíy]|élimin|écart)\w+|exclu(?:o|s|t|ons)|elimin(?:o|e|ons)|ecart(?:e|ons)"
-    r"|odrzuc\w+|wyklucz\w+"
+    r"|odrzuc\w+|wyklucz\w+|исключ\w+|vyloučen\w*"
 )
 """Verbs that reject what they are about: `Ich schließe B aus`, `Je l'écarte`."""
 JOINERS = re.compile(

@@ -325,8 +325,7 @@ DENIALS = (
     (r"\b(?:nie|bukan|tidak(?: ada)?|brak(?: \w+)?)\b", "not"),
     (r"\bliegt (?:\w+ )?nicht vor\b", "is unlikely"),
     (r"\bmelainkan\b", "but"),
-    (r"(?:\A|(?<=[.;:,\n] ))(?:wykluczono|wykluczam|исключ\w+|vyloučen\w*)", "not"),
-    (r"\b(?:wykluczono|wykluczon\w+|исключ\w+|vyloučen\w*)", "is ruled out"),
+    (r"(?<=\w )(?:wykluczon\w+|исключ\w+|vyloučen\w*)", "is ruled out"),
     (rf"\b(?:{DENYING})\b", "not"),
     (rf"\bkein(?:e[nmrs]?|erlei)?\b{NO_SIGN}", "no"),
     (
