@@ -67,6 +67,9 @@ GIVEN = [
     ("Let's think. A would be proteasome. B is taxane. The final answer is (D).", "D"),
     ("A. Inhibition of proteasome is unlikely.\nB. No.\nC. No.\nTherefore, the answer is D.", "D"),
     ("The answer is B. On reflection, the final answer is C.", "C"),
+    # by a final answer, whatever is stated after it
+    ("Final answer: B\n\nWhy not the others: for strand breaks the answer is C.", "B"),
+    ("\\boxed{B}\n\nThe most common answer is D.", "B"),
     # by a verdict
     ("B is correct", "B"),
     ("I think A is right.", "A"),
