@@ -9,10 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from equipoise.cli.texts import parse
+from equipoise.cli.texts import judge, neutralize, parse
 from equipoise.core.errors import EquipoiseError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 OPTIONS = {"A": "one thing", "B": "other thing"}
@@ -63,3 +64,12 @@ def test_bad_row_is_named(tmp_path: Path, row: object, fault: str) -> None:
 
     with pytest.raises(EquipoiseError, match=fault):
         parse(path)
+
+
+@pytest.mark.parametrize("command", [parse, judge, neutralize])
+def test_a_table_is_not_taken_for_malformed_json(tmp_path: Path, command: Callable[..., None]) -> None:
+    """A CSV file in the place of JSONL is named as one, with the way to convert it."""
+    path = tmp_path / "rows.csv"
+    path.write_text("id,feature,text\n1,obese,She is obese.\n", encoding="utf-8")
+    with pytest.raises(EquipoiseError, match=r"rows\.csv: a \.csv file, not JSONL: convert it, with pandas: to_json"):
+        command(path)

@@ -26,7 +26,11 @@ def run(
         bool, typer.Option("--json", help="Print one JSON object: the verdict and each figure.")
     ] = False,
 ) -> None:
-    """Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept."""
+    """Ask a model a few cases of a study and print its figures, without DVC; only the answers are kept.
+
+    All other settings are those of params.yaml. For a server without likelihoods, first set score.answering (vignettes)
+    or perturb.answering (questions) to generate there.
+    """
     name = params.load().model if model is None else model
     result = ask(name, study=study, limit=limit or None)
     if as_json:

@@ -13,7 +13,7 @@ from equipoise.core.jsonl import DECIMALS
 from equipoise.core.printing import print_json, show
 from equipoise.core.progress import progress
 from equipoise.core.shipped import shipped
-from equipoise.core.tables import json_rows, rows_of
+from equipoise.core.tables import JSON_LINES, READABLE, json_rows, rows_of
 from equipoise.core.visible import line
 from equipoise.judge.lexicon import FOLDER
 from equipoise.judge.loaded import load_judge
@@ -39,7 +39,7 @@ def neutralize(
     Answer options are read from `options` (an object of texts by letter), or from `option_A`, `option_B` and so on. A
     row may have none.
     """
-    rows = list(rows_of(file, "one question a row", json_rows))
+    rows = list(rows_of(_json_lines(file), "one question a row", json_rows))
     questions = [(_question(where, row, field), _options(where, row)) for where, row in rows]
     words = load_words(shipped(lexicon))
     outcomes: list[tuple[Neutral, str | None]] = []
@@ -53,6 +53,15 @@ def neutralize(
     for neutral, excluded in outcomes:
         changes = [change.model_dump() for change in neutral.changes]
         print_json({"neutral_question": neutral.text, "excluded": excluded, "changes": changes})
+
+
+def _json_lines(file: Path) -> Path:
+    """Refuse a table by its extension, of which JSON's own error would only say that the first row is malformed."""
+    ending = file.suffix.lower()
+    if ending in READABLE and ending not in {*JSON_LINES, ".txt"}:
+        fix = 'convert it, with pandas: to_json("rows.jsonl", orient="records", lines=True)'
+        raise EquipoiseError(f"{file}: a {ending} file, not JSONL: {fix}")
+    return file
 
 
 def _question(where: str, row: dict[str, Any], field: str) -> str:
@@ -102,7 +111,7 @@ def parse(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row, in order.")] = False,
 ) -> None:
     """Read the letter that each response gives; null where it gives none."""
-    rows = list(rows_of(file, "one response a row, with its options", json_rows))
+    rows = list(rows_of(_json_lines(file), "one response a row, with its options", json_rows))
     readings = []
     with progress("parse") as move:
         for where, row in rows:
@@ -186,7 +195,7 @@ def judge(
 
 
 def _judge_file(file: Path, judge_name: str | None, features: Path, *, as_json: bool) -> None:
-    rows = read_rows(file)
+    rows = read_rows(_json_lines(file))
     loaded = load_judge(judge_name, features=features)
     if unknown := unlisted(rows, loaded.lexicon):
         typer.echo(f"note: not in {features}, so matched by their own words only: {', '.join(unknown)}", err=True)

@@ -99,6 +99,26 @@ def test_a_pair_that_lacks_an_arm_is_a_single_case(project: Path) -> None:
     assert len([*jsonl.each(project / "data/replays/mine.jsonl", Response)]) == 3
 
 
+def test_a_dimension_without_words_is_named() -> None:
+    """The import notes a dimension for which the judge has no words, with the one that may be meant."""
+    shown = run([*CSV, "--set", "dimension=hosing"])
+
+    assert "dimension 'hosing': did you mean 'housing'? it has no data/features/hosing.yaml, so the judge" in shown
+    assert "data/features" not in run([*CSV, "--set", "dimension=housing"])
+
+
+def test_a_rate_without_answers_has_no_interval(project: Path) -> None:
+    """Where no answer is biased, the table leaves the interval empty instead of writing dashes for its limits."""
+    rows = (ROOT / "data/examples/log.csv").read_text(encoding="utf-8")
+    fair = rows.replace("Diagnosis: Alcohol intoxication", "Diagnosis: Hypoglycaemia")
+    (project / "log.csv").write_text(fair, encoding="utf-8")
+    run(["import", "csv", "log.csv", *CSV[3:]])
+    shown = run(["score", "silent", "data/replays/mine.jsonl", "--cases", "data/cases/mine.jsonl"])
+
+    assert "no influence found" in shown
+    assert "- to -" not in shown
+
+
 def test_the_commands_of_the_page_run() -> None:
     """Every command of docs/howto/logs.md works on the examples, in the order of the page.
 

@@ -156,6 +156,7 @@ def test_faults_are_named(rows: list[dict[str, Any]], said: Columns, message: st
     ("mapped", "given_values", "message"),
     [
         (["pair"], [], "--map 'pair': give FIELD="),
+        (["par=case"], [], "--map 'par=case': did you mean 'pair'\\? give FIELD="),
         (["colour=x"], [], "the field one of id, prompt"),
         (["pair=x", "pair=y"], [], "--map 'pair=y': pair is given twice"),
         ([], ["role= "], "--set 'role= ': give FIELD="),

@@ -94,7 +94,7 @@ def _silent_table(scored: Sequence[Mapping[str, Any]], mode: Mode) -> Table:
             Path(row["file"]).name,
             *(str(row[name]) for name in counts),
             cell(row["rate"]),
-            f"{cell(row['ci_low'])} to {cell(row['ci_high'])}",
+            "" if row["ci_low"] is None else f"{cell(row['ci_low'])} to {cell(row['ci_high'])}",
             row["interpretation"],
         )
     return table

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 from equipoise.core import jsonl
 from equipoise.core.display import few
-from equipoise.core.errors import EquipoiseError, one_line
+from equipoise.core.errors import EquipoiseError, nearest, one_line
 from equipoise.core.sheets import import_problem
+from equipoise.core.shipped import shipped
 from equipoise.core.tables import is_missing, json_rows, require_new, rows_of, table_rows
+from equipoise.judge.lexicon import FOLDER
 from equipoise.materials.vignette import ROLES
 from equipoise.studies.cases.options import (
     NO_OPTIONS,
@@ -227,7 +229,18 @@ def remarks_on(log: Log, cases: Sequence[Case], outputs: Sequence[Output]) -> li
         "cases are multiple choice: the option that a reply chooses is its answer": sum(bool(c.options) for c in cases),
         "replies were ended by a limit, and count as unfinished": sum(output.cut for output in outputs),
     }
-    return [*log.remarks, *(f"{n} {what}" for what, n in counts.items() if n)]
+    return [*log.remarks, *(f"{n} {what}" for what, n in counts.items() if n), *_without_words(cases)]
+
+
+def _without_words(cases: Iterable[Case]) -> list[str]:
+    """Name the dimensions that have no list of words for the judge: some are new, others misspelt."""
+    known = [path.stem for path in sorted(shipped(FOLDER).glob("*.yaml"))]
+    unknown = sorted({name for case in cases for name in case.features if name} - {*known})
+    return [
+        f"dimension {name!r}: {nearest(name, known)}it has no {FOLDER}/{name}.yaml, so the judge looks for the words "
+        "of bias_feature alone"
+        for name in unknown
+    ]
 
 
 def read_inspect(path: Path, epoch: int = 1) -> Log:
@@ -307,7 +320,8 @@ def _assignments(option: str, given: Iterable[str]) -> dict[str, str]:
         name, equals, value = assignment.partition("=")
         if not (equals and value.strip()) or name not in FIELDS:
             known = ", ".join(FIELDS)
-            raise EquipoiseError(f"{option} {assignment!r}: give FIELD=..., the field one of {known}")
+            meant = nearest(name, FIELDS) if equals and name not in FIELDS else ""
+            raise EquipoiseError(f"{option} {assignment!r}: {meant}give FIELD=..., the field one of {known}")
         if name in values:
             raise EquipoiseError(f"{option} {assignment!r}: {name} is given twice: give each field once")
         values[name] = value.strip()
