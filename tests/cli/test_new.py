@@ -142,7 +142,8 @@ def test_nothing_is_overwritten(project: Path, kind: str) -> None:
             "field base_url: Value error, Port out of range 0-65535 (taken back: nothing was written)",
         ),
         (("model", "m", "--hub", "some-model"), "--hub some-model: give the repository as OWNER/NAME"),
-        (("model", "m", "--folder", "nowhere"), "holds no .safetensors file: give the folder of a checkpoint"),
+        (("model", "m", "--folder", "nowhere"), "nowhere: no such folder: correct the path"),
+        (("model", "m", "--folder", "models"), "holds no .safetensors file: give the folder of a checkpoint"),
     ],
 )
 def test_what_cannot_work_is_refused(project: Path, words: tuple[str, ...], fault: str) -> None:

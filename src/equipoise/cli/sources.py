@@ -80,7 +80,9 @@ def of_folder(path: str) -> Weights:
         EquipoiseError: The folder has no weights, no configuration or no chat template.
     """
     folder = cache.root() / path
-    files = sorted(path for path in folder.glob("*.safetensors") if path.is_file())
+    if not folder.is_dir():
+        raise EquipoiseError(f"{line(str(folder))}: no such folder: correct the path")
+    files = sorted(file for file in folder.glob("*.safetensors") if file.is_file())
     if not files:
         raise EquipoiseError(f"{line(str(folder))}: holds no .safetensors file: give the folder of a checkpoint")
     if not (folder / "config.json").is_file():
