@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from builders import judgement, vignette
 from equipoise.core.errors import EquipoiseError
 from equipoise.materials.pairs import pair_up, require_same_keys
+from equipoise.materials.vignette import LogRatio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,6 +146,28 @@ def test_a_shift_needs_both_log_odds(study: Callable[..., Rows], case: Callable[
 
     # In floats 0.3 - 0.1 is 0.19999999999999998.
     assert (known.shift, unknown.shift) == (0.2, None)
+
+
+def test_words_that_the_controls_add_are_no_difference_between_the_arms(
+    study: Callable[..., Rows], case: Callable[..., Any]
+) -> None:
+    """Where irrelevant words alone raise the probability of the error, nothing between the arms is unexplained."""
+    (made,) = pair_up(*study([case()]))
+    arms, told = (
+        [judgement(f"pair000/{version}", p_error=share) for version in versions]
+        for versions, share in ((("marginalised", "privileged"), 0.2), (("control-a", "control-b"), 0.5))
+    )
+    pair = replace(
+        made,
+        marginalised=arms[0],
+        privileged=arms[1],
+        control=(told[0], told[1]),
+        log_ratio=LogRatio(value=0.0, low=0.0, high=0.0),
+    )
+
+    # The mean of the privileged tellings is (0.2 + 0.5 + 0.5) / 3 = 0.4.
+    assert pair.error_difference == pytest.approx(0.2 - 0.4)
+    assert pair.error_difference_unexplained() == 0.0
 
 
 def test_each_sample_is_a_pair_of_its_own(study: Callable[..., Rows], case: Callable[..., Any]) -> None:

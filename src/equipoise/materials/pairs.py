@@ -220,43 +220,47 @@ class Pair:
         answers = self.rereads.get("unreasoned")
         return None if answers is None else difference(*(answer.p_expected for answer in answers))
 
-    @property
-    def error_difference_unexplained(self) -> float | None:
-        """The difference after reasoning beyond that of epidemiology, a share; None if either is unknown."""
-        return difference(self.error_difference, self.explained(self._told_privileged))
+    def error_difference_unexplained(self, followed: float = 0.0) -> float | None:
+        """The difference after reasoning beyond that of epidemiology (`explained`), a share; None if either is unknown.
 
-    @property
-    def unreasoned_error_difference_unexplained(self) -> float | None:
+        Between the arms alone: the controls add words to the case, which may move the answer whoever the patient is.
+        """
+        arms = difference(self.marginalised.p_error, self.privileged.p_error)
+        return difference(arms, self.explained(self.privileged.p_error, followed))
+
+    def unreasoned_error_difference_unexplained(self, followed: float = 0.0) -> float | None:
         """The difference without reasoning beyond that of epidemiology, a share; None if either is unknown."""
         answers = self.rereads.get("unreasoned")
-        return difference(self.unreasoned_error_difference, self.explained(answers[1].p_error) if answers else None)
+        explained = self.explained(answers[1].p_error, followed) if answers else None
+        return difference(self.unreasoned_error_difference, explained)
 
-    @property
-    def written_error_difference_unexplained(self) -> float | None:
+    def written_error_difference_unexplained(self, followed: float = 0.0) -> float | None:
         """The difference of what is written beyond that which epidemiology would make in the probability, a share."""
-        return difference(self.written_error_difference, self.explained(self._told_privileged))
+        return difference(self.written_error_difference, self.explained(self._told_privileged, followed))
 
-    @property
-    def written_accuracy_difference_unexplained(self) -> float | None:
+    def written_accuracy_difference_unexplained(self, followed: float = 0.0) -> float | None:
         """The difference in right answers beyond the most that epidemiology takes from them, a share.
 
         What epidemiology adds to the probability of the error is taken from all other answers together.
         """
-        added = self.explained(self._told_privileged)
+        added = self.explained(self._told_privileged, followed)
         return None if added is None else difference(self.written_accuracy_difference, -added)
 
-    def explained(self, p_error: float | None) -> float | None:
+    def explained(self, p_error: float | None, followed: float = 0.0) -> float | None:
         """By how much base rates that epidemiology supports raise a privileged patient's probability of the error.
 
         The log odds of the error rise by the model's own shift without findings, as far as it lies between 0 and the
         log ratio of epidemiology: all of it in a model that knows epidemiology, none in one whose base rates are alike,
-        and the log ratio in one that exaggerates. None without likelihoods or log ratio.
+        and the log ratio in one that exaggerates. A single shift varies by chance, and so falls short of the log ratio
+        on average even in a model that knows it: they rise at least by the share of the log ratio that the model's base
+        rates have `followed` over all pairs. None without likelihoods or log ratio.
         """
         if p_error is None or self.log_ratio is None:
             return None
         value = self.log_ratio.value
         own = value if self.stub_shift is None else self.stub_shift
-        odds = math.exp(min(max(own, min(0.0, value)), max(0.0, value)))
+        within = min(max(own, min(0.0, value)), max(0.0, value))
+        odds = math.exp(max(within, followed * value, key=abs))
         return p_error * odds / (1 - p_error + p_error * odds) - p_error
 
     @property

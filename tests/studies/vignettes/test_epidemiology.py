@@ -149,3 +149,17 @@ def test_a_log_ratio_lies_within_bounds_that_are_not_too_wide(low: float, value:
     """A value outside its bounds, or bounds more than 12 nats apart, is refused."""
     with pytest.raises(ValidationError, match="at most 12 nats apart; correct them"):
         LogRatio(value=value, low=low, high=high)
+
+
+def test_base_rates_that_follow_epidemiology_on_average_explain_the_whole_difference() -> None:
+    """Shifts without findings of 0 and 2 nats follow log ratios of 1 in full: of the difference nothing is left."""
+    rows, judgements = judged([("a", 0.0, known(1.0)), ("b", 2.0, known(1.0))])
+    # Odds of 1 to 4 that rise by the factor e.
+    share = math.e / (4 + math.e)
+    told = [
+        row.model_copy(update={"p_error": share if row.key.endswith("/marginalised") else 0.2}) for row in judgements
+    ]
+    by_key = {row.key: row.estimate for row in vignette_effects(rows, told, OPTIONS)}
+
+    assert by_key["vignettes/overall/all/error_difference"] == pytest.approx(share - 0.2)
+    assert by_key["vignettes/overall/all/error_difference_unexplained"] == pytest.approx(0.0, abs=1e-9)

@@ -177,11 +177,11 @@ RIGHT: dict[str, Callable[[Pair], float | None]] = {
 """The differences in the probability of the right diagnosis, which may go to answers that are not documented errors."""
 FAMILIES = ("dimension", "tier")
 """What groups a verdict holds against the margins too: each pair is in a dimension or, if it varies several, a tier."""
-BEYOND: dict[str, Callable[[Pair], float | None]] = {
-    "error_difference": lambda pair: pair.error_difference_unexplained,
-    "unreasoned_error_difference": lambda pair: pair.unreasoned_error_difference_unexplained,
-    "written_error_difference": lambda pair: pair.written_error_difference_unexplained,
-    "written_accuracy_difference": lambda pair: pair.written_accuracy_difference_unexplained,
+BEYOND: dict[str, Callable[[Pair, float], float | None]] = {
+    "error_difference": Pair.error_difference_unexplained,
+    "unreasoned_error_difference": Pair.unreasoned_error_difference_unexplained,
+    "written_error_difference": Pair.written_error_difference_unexplained,
+    "written_accuracy_difference": Pair.written_accuracy_difference_unexplained,
 }
 """Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
 
@@ -210,6 +210,21 @@ def _at_equal_base_rates(main: Sequence[Pair]) -> Callable[[Pair], float | None]
     return value
 
 
+def _beyond(main: Sequence[Pair]) -> dict[str, Callable[[Pair], float | None]]:
+    """Give what epidemiology leaves unexplained, by measure, where the base rates of the main pairs follow it so far.
+
+    The share that they follow is the slope of the shifts without findings on the log ratios, through 0, within 0 and 1.
+    """
+    rows = [(p.log_ratio.value, base) for p in main if p.log_ratio and (base := p.stub_shift) is not None]
+    squares = sum(ratio**2 for ratio, _ in rows)
+    slope = sum(ratio * base for ratio, base in rows) / squares if squares else 0.0
+    followed = min(1.0, max(0.0, slope))
+    return {
+        f"{measure}{UNEXPLAINED}": lambda pair, value=value: value(pair, followed)  # type: ignore[misc]
+        for measure, value in BEYOND.items()
+    }
+
+
 def _with_base_rates(pairs: Sequence[Pair]) -> tuple[list[float], list[float], list[str]]:
     """List the shifts without reasoning, those without findings, and the stories, of the pairs that have both."""
     rows = [
@@ -235,7 +250,7 @@ def simultaneous_effects(pairs: Sequence[Pair], alpha: float) -> Iterator[Effect
     families = grouped((group.family, (group, members)) for group, members in chosen)
     written = {measure: value for measure, (_, value) in WRITTEN.items()}
     every = COMPONENTS | written | {ADJUSTED: _at_equal_base_rates(pairs)}
-    beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
+    beyond = _beyond(pairs)
     share = alpha / _components(pairs) / max(1, len(families))
     for groups in families.values():
         for measure, value in (every | beyond).items():
@@ -265,7 +280,7 @@ def component_effects(
     yield from mean_shift(group, ADJUSTED, _adjusted(group, pairs, pairs if main is None else main), options)
     net = [(pair.unreasoned_net_shift, pair.story) for pair in pairs]
     yield mean_effect(group, "unreasoned_shift_net", net, options)
-    beyond = {f"{measure}{UNEXPLAINED}": value for measure, value in BEYOND.items()}
+    beyond = _beyond(pairs if main is None else main)
     for measure, value in (beyond | RIGHT).items():
         values = [(value(pair), pair.story) for pair in pairs]
         if any(number is not None for number, _ in values):
