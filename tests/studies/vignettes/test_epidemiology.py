@@ -163,3 +163,13 @@ def test_base_rates_that_follow_epidemiology_on_average_explain_the_whole_differ
 
     assert by_key["vignettes/overall/all/error_difference"] == pytest.approx(share - 0.2)
     assert by_key["vignettes/overall/all/error_difference_unexplained"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_base_rates_that_no_answer_with_findings_has_are_no_bias() -> None:
+    """Base rates shift by -3 nats, as those of epidemiology; findings leave nothing of it, and the net shift is 3."""
+    by_key = {row.key: row for row in vignette_effects(*judged([(name, -3.0, known(-3.0)) for name in "abc"]), OPTIONS)}
+    net, left = (by_key[f"vignettes/overall/all/stereotype_shift_net{kind}"] for kind in ("", "_unexplained"))
+
+    assert net.estimate == pytest.approx(3.0)
+    # Without an interval above 0, what is left keeps the verdict from *biased*.
+    assert (left.estimate, left.interval) == (0.0, None)

@@ -182,8 +182,10 @@ BEYOND: dict[str, Callable[[Pair, float], float | None]] = {
     "unreasoned_error_difference": Pair.unreasoned_error_difference_unexplained,
     "written_error_difference": Pair.written_error_difference_unexplained,
     "written_accuracy_difference": Pair.written_accuracy_difference_unexplained,
+    # A net shift is beyond the model's own base rates, and far from 0 too where findings leave nothing of these.
+    "stereotype_shift_net": lambda pair, _: pair.shift,
 }
-"""Those that epidemiology moves too, beyond that; the net shifts are beyond the model's own base rates."""
+"""Those that base rates move too, beyond what epidemiology explains; of the net shift, the shift with the findings."""
 
 
 ADJUSTED = "unreasoned_shift_adjusted"
