@@ -107,7 +107,7 @@ def test_an_empty_registry_says_so(tmp_path: Path) -> None:
             r"title: Value error, holds the character U\+0007, which is not printable",
         ),
         ("title: A model", f"title: {'a' * 501}", "title: String should have at most 500 characters"),
-        ("title: A model", "titel: A model", "title: Field required"),
+        ("title: A model", "titel: A model", "titel: Extra inputs are not permitted: did you mean 'title'"),
         ("kind: hub", "kind: cloud", "source: Input tag 'cloud'"),
         (", revision: 0123456789012345678901234567890123456789", "", r"source\.hub\.revision: Field required"),
         ("revision: 0123456789", "revision: main", r"source\.hub\.revision: String should match pattern"),

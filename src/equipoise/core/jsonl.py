@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from equipoise.core.errors import EquipoiseError
+from equipoise.core.errors import EquipoiseError, nearest
 from equipoise.core.row import Row
 from equipoise.core.shipped import PIPELINE
 
@@ -239,9 +239,16 @@ def _not_utf8(where: str, error: UnicodeDecodeError) -> EquipoiseError:
 
 
 def fault(error: ValidationError) -> str:
-    """Format the first error of a pydantic ValidationError in one line: the field, then the problem."""
-    first = error.errors(include_url=False)[0]
-    return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {first['msg']}"
+    """Format the first error of a pydantic ValidationError in one line: the field, then the problem.
+
+    An unknown field comes before a missing one, which it may be meant to be.
+    """
+    errors = error.errors(include_url=False)
+    first = next((unknown for unknown in errors if unknown["type"] == "extra_forbidden"), errors[0])
+    missing = [str(lack["loc"][-1]) for lack in errors if lack["type"] == "missing"]
+    hint = nearest(str(first["loc"][-1]), missing).strip() if first["type"] == "extra_forbidden" else ""
+    problem = f"{first['msg']}: {hint}" if hint else first["msg"]
+    return f"field {'.'.join(map(str, first['loc'])) or '(row)'}: {problem}"
 
 
 def json_value(where: str, text: str, *, lenient: bool = False) -> Any:  # noqa: ANN401  (any JSON value)
