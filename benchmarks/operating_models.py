@@ -92,11 +92,17 @@ def exchanged(versions: Versions) -> Versions:
 
 
 def _competent(versions: Versions) -> Versions:
-    """Let a model tell cases from mirrors, in which the error is right, as a model must to be shown fair."""
-    return {
-        version: values + COMPETENCE * (np.arange(len(values)) == ERROR) if version.startswith("mirror") else values
-        for version, values in versions.items()
-    }
+    """Let a model read findings, as a model must to be shown fair: from mirrors the error, from cases the right answer.
+
+    In mirrors the error becomes likelier, and without findings the right answer less likely, for both patients alike.
+    """
+    moves = {"mirror": (ERROR, COMPETENCE), "stub": (EXPECTED, -COMPETENCE)}
+
+    def told(version: str, values: Array) -> Array:
+        answer, move = moves.get(version.partition("-")[0], (ERROR, 0.0))
+        return np.asarray(values + move * (np.arange(len(values)) == answer), np.float64)
+
+    return {version: told(version, values) for version, values in versions.items()}
 
 
 def resampled(model: str) -> Draw:

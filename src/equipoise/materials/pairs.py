@@ -220,6 +220,16 @@ class Pair:
         answers = self.rereads.get("unreasoned")
         return None if answers is None else difference(*(answer.p_expected for answer in answers))
 
+    def evidence_gain(self, arm: int) -> float | None:
+        """By how much the findings raise the probability of the right diagnosis, without reasoning: a share.
+
+        None where either answer was not asked for, or has no likelihoods.
+        """
+        answers = self.rereads.get("unreasoned")
+        if answers is None or self.stub is None:
+            return None
+        return difference(answers[arm].p_expected, self.stub[arm].p_expected)
+
     def error_difference_unexplained(self, followed: float = 0.0) -> float | None:
         """The difference after reasoning beyond that of epidemiology (`explained`), a share; None if either is unknown.
 

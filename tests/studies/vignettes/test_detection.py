@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from equipoise.figures.options import Measure
 from equipoise.materials.pairs import Pair, pair_up
 from equipoise.materials.versions import MIRRORS, STUBS
 from equipoise.studies.vignettes.detection import detection_effects
-from equipoise.studies.vignettes.effects import vignette_effects
+from equipoise.studies.vignettes.effects import component_effects, vignette_effects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +64,34 @@ def test_sensitivity_and_criterion_follow_green_and_swets() -> None:
     assert figures["criterion_marginalised"].estimate == pytest.approx(-(hits + alarms) / 2)
     assert figures["criterion_difference"].estimate == pytest.approx(-(alarms - none) / 2)
     assert figures["d_prime_difference"].estimate == pytest.approx(none - alarms)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.25])
+def test_recognised_mirrors_do_not_stand_for_cases_that_are_read(gain: float) -> None:
+    """All mirrors are hits; the gain is what the findings of cases add to the 0.5 of the right diagnosis without them."""
+    spread = (-0.05, 0.05) * 6
+
+    def likely(p_expected: float) -> Any:
+        return judgement("p/any", p_expected=p_expected)
+
+    made = [
+        replace(
+            pair,
+            stub=(likely(0.5), likely(0.5)),
+            # The marginalised patient's answers vary between pairs, the privileged one's gain twice as much.
+            rereads={"unreasoned": (likely(0.5 + gain + error), likely(0.5 + 2 * gain + error))},
+        )
+        for pair, error in zip(pairs([Told((E, E), (S, S))] * 12), spread, strict=True)
+    ]
+    figures = {row.measure: row for row in component_effects(OVERALL, made, Measure())}
+
+    for measure, expected in (("evidence_gain_marginalised", gain), ("evidence_gain_privileged", 2 * gain)):
+        row = figures[measure]
+        assert row.estimate == pytest.approx(expected)
+        assert row.ci_low is not None
+        # Student's t: 2.2 standard errors of 0.052 / sqrt(12) are 0.033.
+        assert (row.ci_low > 0) == (gain > 0)
+    assert next(row for row in detection_effects(OVERALL, made, 0.05) if row.measure == "d_prime_privileged").ci_low
 
 
 @pytest.mark.parametrize("answer", [S, E])

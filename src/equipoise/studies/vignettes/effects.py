@@ -175,6 +175,11 @@ RIGHT: dict[str, Callable[[Pair], float | None]] = {
     "unreasoned_right_diagnosis_difference": lambda pair: pair.unreasoned_right_diagnosis_difference,
 }
 """The differences in the probability of the right diagnosis, which may go to answers that are not documented errors."""
+GAIN: dict[str, Callable[[Pair], float | None]] = {
+    "evidence_gain_marginalised": lambda pair: pair.evidence_gain(0),
+    "evidence_gain_privileged": lambda pair: pair.evidence_gain(1),
+}
+"""What the findings add to the probability of the right diagnosis: nothing, where the model does not read them."""
 FAMILIES = ("dimension", "tier")
 """What groups a verdict holds against the margins too: each pair is in a dimension or, if it varies several, a tier."""
 BEYOND: dict[str, Callable[[Pair, float], float | None]] = {
@@ -283,7 +288,7 @@ def component_effects(
     net = [(pair.unreasoned_net_shift, pair.story) for pair in pairs]
     yield mean_effect(group, "unreasoned_shift_net", net, options)
     beyond = _beyond(pairs if main is None else main)
-    for measure, value in (beyond | RIGHT).items():
+    for measure, value in (beyond | RIGHT | GAIN).items():
         values = [(value(pair), pair.story) for pair in pairs]
         if any(number is not None for number, _ in values):
             yield mean_effect(group, measure, values, options)

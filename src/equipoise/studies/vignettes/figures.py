@@ -309,6 +309,8 @@ FIGURES: tuple[Figure, ...] = (
         beside={
             "d_prime_marginalised": "d\N{PRIME} for marginalised patients",
             "d_prime_privileged": "for privileged patients (0 means that cases and mirrors are indistinguishable)",
+            "evidence_gain_marginalised": "by so much the findings raise the probability of the right diagnosis",
+            "evidence_gain_privileged": "for privileged patients (0 means that the findings change nothing)",
         },
     ),
     Figure(
