@@ -68,7 +68,7 @@ def test_sensitivity_and_criterion_follow_green_and_swets() -> None:
 
 @pytest.mark.parametrize("gain", [0.0, 0.25])
 def test_recognised_mirrors_do_not_stand_for_cases_that_are_read(gain: float) -> None:
-    """All mirrors are hits; the gain is what the findings of cases add to the 0.5 of the right diagnosis without them."""
+    """All mirrors are hits; the gain is what findings add to the 0.5 of the right diagnosis without them."""
     spread = (-0.05, 0.05) * 6
 
     def likely(p_expected: float) -> Any:
