@@ -55,7 +55,9 @@ SHARES = (
     "unread_difference",
     "disagreement_difference",
 )
-SENSITIVE = ("d_prime_privileged", "d_prime_marginalised")
+SENSITIVE = tuple(
+    f"{ability}_{role}" for ability in ("d_prime", "evidence_gain") for role in ("privileged", "marginalised")
+)
 
 
 def judged(study: str, rows: Sequence[Effect]) -> StudyResult:
