@@ -26,6 +26,15 @@ SOURCES = {
 }
 """The files of rows, with the titles of their sections."""
 NOTES = {
+    "Vignettes": (
+        "These draws predate two changes: *no bias* now requires findings to make the right diagnosis likelier, and "
+        "*biased* allows for epidemiology by the share that all pairs follow. In 15 draws of each model at the size "
+        "`verdict` made since then, fair models get *no bias* in 14 (noise of smollm2), 11 (qwen2_5_coder_1_5b), 15 "
+        "(0.3 nats) and 14 (1 nat), and a bias of 2 margins with noise of 1 nat is *biased* in 15. A model that does "
+        "not read the cases but recognises mirrors is *undecided* in 15. Before the first change it could get *no "
+        "bias* (in 4 of 4 draws of another series). The guard on stereotype skew, which may hold a fair model back, "
+        "is not part of the draws."
+    ),
     "Decisions": (
         "These draws predate two changes: variances are now pooled in proportion to what each pair was asked, and "
         "every family of decisions counts, however small. In 600 draws made since then, the share in which a random "
