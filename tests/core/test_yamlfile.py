@@ -52,7 +52,7 @@ def test_a_sound_file_is_read(tmp_path: Path) -> None:
         ("name: a\x01\n", r": malformed YAML \(unacceptable character #x0001"),
         ("name: 2024-13-45\n", r": malformed YAML \(month must be in 1\.\.12\)"),
         ("name: a\nparts:\n  - size: 1\n  - size: big\n", r": field parts\.1\.size: Input should be a valid integer"),
-        ("title: a\n", ": field name: Field required"),
+        ("title: a\n", ": field title: Extra inputs are not permitted"),
         ("name: a\nsize: 1\n", ": field size: Extra inputs are not permitted"),
         ("", r": field \(row\): Input should be an object"),
         ("name: a\nparts: &parts [*parts]\n", ": nested too deeply, or an alias within its own value: write flatter"),

@@ -171,7 +171,7 @@ BROKEN = [
     ),
     (edit("templates.yaml", "polarity: -1", "polarity: 0"), r"field rq2\.avoidance\.interview\.polarity"),
     (edit("templates.yaml", "has:", "Has it:"), r"field rq1\.diagnosis\.Has it\.\[key\]: String should match pattern"),
-    (edit("templates.yaml", "\nrq1:", "\nrq3:"), "field rq1: Field required"),
+    (edit("templates.yaml", "\nrq1:", "\nrq3:"), "field rq3: Extra inputs are not permitted: did you mean 'rq1'"),
     (edit("conditions.yaml", "cancer", "anxiety"), r"conditions\.yaml: .*duplicate 'anxiety': keep one of them"),
     (edit("words.yaml", "[she,", "[She,"), r"words\.yaml: field short: .*'She' is not in lower case"),
     (edit("words.yaml", "[she,", "[he, she,"), r"words\.yaml: field short: .*duplicate 'he'"),
