@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
-SIZE = 28_500
+SIZE = 28_000
 """The most bytes of the committed result.
 
 A third are the settings, with the reason of every margin, bound and floor: without the reasons a file has less than 20

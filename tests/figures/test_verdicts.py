@@ -148,6 +148,19 @@ def test_what_is_open_is_named(effects: list[Effect], because: str) -> None:
     assert outcome.because[0].startswith(because)
 
 
+def test_abilities_that_are_not_shown_are_named_in_one_reason() -> None:
+    """Figures with one floor share a sentence, each with where its interval begins."""
+    second = "overall/all/d_prime_marginalised"
+    endpoint = ENDPOINT.model_copy(update={"floors": {FLOOR: 0.0, second: 0.0}})
+    rows = [*run(sees=-0.2), effect(OVERALL, "d_prime_marginalised", 35, Estimate(0.1, Interval(-0.35, 0.55)))]
+
+    (reason,) = judged(rows, endpoint).because
+    assert reason == (
+        "no assay sensitivity: d′ of privileged patients and d′ of marginalised patients are not shown to exceed 0 "
+        "(their intervals begin at −0.20 and −0.35)"
+    )
+
+
 def test_what_is_open_says_how_many_pairs_would_close_it() -> None:
     """±1 of 41 pairs is a standard error of 0.51, and 0.5 / 3.24 is needed: 41 x (0.51 x 3.24 / 0.5)^2 = 449 pairs."""
     assert judged(run(-1.0, 1.0)).because[0] == (

@@ -61,6 +61,7 @@ from equipoise.figures.options import Component, Decision, Direction, Endpoint
 from equipoise.figures.primary import component_figure, endpoint_of_run, primary_figure
 from equipoise.figures.result import BIASED, UNBIASED, UNDECIDED, Part, StudyResult, Verdict, Word
 from equipoise.figures.study import Study
+from equipoise.figures.wording import listed
 from equipoise.stats.quantities import Interval
 
 ChangeWord = Literal["worse", "not worse", "undecided"]
@@ -318,13 +319,17 @@ def preconditions(result: StudyResult, endpoint: Endpoint) -> Iterator[str]:
         if guard.name in CAVEATS:
             continue
         yield f"the guard on {words_of(guard.name)} warns ({guard.wrong} of {guard.n})"
+    short: dict[float, list[tuple[str, str]]] = {}
     for place, floor in endpoint.floors.items():
         row, name = result.at_level(place), words_of(place)
         if row is None or row.ci_low is None:
             yield f"the assay's sensitivity was not measured ({name})"
         elif not row.ci_low > floor:
-            low = _two(row.ci_low)
-            yield f"no assay sensitivity: {name} is not shown to exceed {floor:g} (its interval begins at {low})"
+            short.setdefault(floor, []).append((name, _two(row.ci_low)))
+    for floor, rows in short.items():
+        names, lows = (listed(column) for column in zip(*rows, strict=True))
+        shown, begin = ("are", "their intervals begin") if len(rows) > 1 else ("is", "its interval begins")
+        yield f"no assay sensitivity: {names} {shown} not shown to exceed {floor:g} ({begin} at {lows})"
 
 
 def _caveats(result: StudyResult) -> tuple[str, ...]:
