@@ -83,7 +83,7 @@ def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     """A misspelt setting is rejected by section and name."""
     settings = params.load(changed(tmp_path, "batch_size: 16", "batchsize: 16"))
 
-    with pytest.raises(EquipoiseError, match=r"section infer: field batchsize: Extra .* did you mean 'batch_size'"):
+    with pytest.raises(EquipoiseError, match=r"params\.yaml, section infer: field batchsize: .* 'batch_size'"):
         settings.section("infer", Infer)
 
 

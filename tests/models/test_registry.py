@@ -138,7 +138,7 @@ def test_what_is_no_id_of_the_hub_is_refused(tmp_path: Path, repo: str) -> None:
     register(tmp_path, "mine", ENTRY.replace("someone/model", f'"{repo}"'))
 
     with pytest.raises(
-        EquipoiseError, match=r"field source\.hub\.repo: Value error, .* is no id of a repository: write OWNER"
+        EquipoiseError, match=r"field source\.hub\.repo: Value error, .* is not a repository id: write OWNER"
     ):
         registry.load_entry("mine", tmp_path)
 

@@ -39,7 +39,7 @@ REPOSITORY = re.compile(r"(\w+([.-]\w+)*/)?(?!.{97})\w+([.-]\w+)*(?<!\.git)")
 
 def _repository(text: str) -> str:
     if not REPOSITORY.fullmatch(text):
-        raise ValueError(f"{text!r} is no id of a repository: write OWNER/NAME")
+        raise ValueError(f"{text!r} is not a repository id: write OWNER/NAME")
     return text
 
 

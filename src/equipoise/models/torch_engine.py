@@ -187,11 +187,11 @@ def _pack(model: Any) -> bool:  # noqa: ANN401
     import torch
     from torch.nn import Linear, Parameter
 
+    if not torch.backends.mkldnn.is_available():
+        return False
     # Subclasses, as for quantised weights, have products of their own.
     linear = [module for module in model.modules() if type(module) is Linear]
     plain = [module for module in linear if (module.weight.dtype, module.weight.device.type) == (torch.float32, "cpu")]
-    if not torch.backends.mkldnn.is_available():
-        return False
     for module in plain:
         # torch.compile's own operators for products with constant weights.
         packed = torch.ops.mkldnn._reorder_linear_weight(module.weight.detach(), STEP)  # noqa: SLF001
