@@ -42,8 +42,9 @@ REASONS = """## Where the ratios come from
   call, which costs more on an AMD processor, as here, than on an Intel one. AMQA's texts share no prefix, so there the
   ratio comes from the logits alone. A third of the time of generation is the reading of the prompts, in which both do
   the same work. Attention is computed row by row, so that no reply depends on its neighbours; this takes a third of a
-  step. On the same machine, one run of 84 prompts gave 1.23, one of 42 gave 1.29, and the revision before gave 0.71
-  with its default of 16 rows. On a GPU the registry prefers vLLM.
+  step. Other work ran beside the last rounds of generation. On the same machine, one run of 84
+  prompts gave 1.23 and one of 42 gave 1.30; with the default of 16 rows, 42 prompts gave 1.03, and 0.72 at the
+  revision before. On a GPU the registry prefers vLLM.
 - **Quantisation.** For this model no format both passes the gate and is faster, so none is offered. A larger model
   whose weights were published in quantised blocks keeps exactly these blocks ([blocks](decisions/0028-blocks.md)). One
   scale for all activations is fast, but a few outliers determine it. 8 bits with a scale per 32 weights preserve the
